@@ -1,0 +1,84 @@
+# make module | sessionctl | unit | test | check | install
+#
+# Everything built goes to build/.  The module is built against the nginx
+# source tree NGINX_SRC with the configure arguments of the nginx in NGINX, so
+# that a stock nginx can load it.
+
+NGINX ?= nginx
+NGINX_SRC ?= /usr/share/nginx/src
+CC ?= cc
+DESTDIR ?=
+PREFIX ?= /usr
+MODULES_DIR ?= $(PREFIX)/lib/nginx/modules
+CONF_DIR ?= /etc/nginx
+
+B := build
+
+CFLAGS_STORE := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Wshadow \
+    -Wconversion -Werror
+CFLAGS_OPT ?= -g -O2 -fstack-protector-strong -D_FORTIFY_SOURCE=2
+SANITIZE := -g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined \
+    -fno-sanitize-recover=undefined
+LIBS_STORE := -llmdb -lsodium -lcrypto -pthread
+
+STORE_SRCS := $(sort $(wildcard store/*.c))
+CLI_SRCS := $(sort $(wildcard store/cli/*.c))
+TEXT_SRCS := $(sort $(wildcard ngx_module/text/*.c))
+STORE_HDRS := $(wildcard store/*.h)
+TEXT_HDRS := $(wildcard ngx_module/text/*.h)
+
+STORE_OBJS := $(STORE_SRCS:%.c=$(B)/obj/%.o)
+CLI_OBJS := $(CLI_SRCS:%.c=$(B)/obj/%.o)
+STORE_ASAN := $(STORE_SRCS:%.c=$(B)/asan/%.o)
+TEXT_ASAN := $(TEXT_SRCS:%.c=$(B)/asan/%.o)
+
+.PHONY: all module sessionctl unit test check install clean fuzz-replay
+
+all: module sessionctl
+
+
+# the CLI
+
+sessionctl: $(B)/sessionctl
+
+$(B)/sessionctl: $(CLI_OBJS) $(STORE_OBJS)
+	$(CC) $(CFLAGS_OPT) -o $@ $^ $(LIBS_STORE)
+
+$(B)/obj/%.o: %.c $(STORE_HDRS) $(wildcard store/cli/*.h) $(TEXT_HDRS)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_STORE) $(CFLAGS_OPT) -Istore -Ingx_module -c -o $@ $<
+
+$(B)/asan/%.o: %.c $(STORE_HDRS) $(TEXT_HDRS)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_STORE) $(SANITIZE) -Istore -Ingx_module -c -o $@ $<
+
+
+# the module: see bin/build-module for how nginx's own build is driven
+
+module:
+	NGINX=$(NGINX) NGINX_SRC=$(NGINX_SRC) CC=$(CC) bin/build-module $(B)
+
+
+# cmocka units, one program per file under t/unit, with ASan and UBSan
+
+UNITS := $(patsubst t/unit/%.c,$(B)/unit/%,$(sort $(wildcard t/unit/*_test.c)))
+
+unit: $(UNITS)
+	@bin/run-units $(B)/unit
+
+$(B)/unit/store_%: t/unit/store_%.c $(wildcard t/unit/*.h) $(STORE_ASAN)
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror $(SANITIZE) -Istore \
+	    -o $@ $< $(STORE_ASAN) -lcmocka $(LIBS_STORE)
+
+$(B)/unit/text_%: t/unit/text_%.c $(wildcard t/unit/*.h) $(TEXT_ASAN)
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror $(SANITIZE) \
+	    -Ingx_module -o $@ $< $(TEXT_ASAN) -lcmocka
+
+
+test:
+	bin/test
+
+clean:
+	rm -rf $(B)
