@@ -17,6 +17,8 @@ B := build
 CFLAGS_STORE := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Wpedantic -Wshadow \
     -Wconversion -Werror
 CFLAGS_OPT ?= -g -O2 -fstack-protector-strong -D_FORTIFY_SOURCE=2
+# -idirafter: with -I, store/limits.h would hide <limits.h>
+INCS := -idirafter store -Ingx_module
 SANITIZE := -g -O1 -fno-omit-frame-pointer -fsanitize=address,undefined \
     -fno-sanitize-recover=undefined
 LIBS_STORE := -llmdb -lsodium -lcrypto -pthread
@@ -46,11 +48,11 @@ $(B)/sessionctl: $(CLI_OBJS) $(STORE_OBJS)
 
 $(B)/obj/%.o: %.c $(STORE_HDRS) $(wildcard store/cli/*.h) $(TEXT_HDRS)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_STORE) $(CFLAGS_OPT) -Istore -Ingx_module -c -o $@ $<
+	$(CC) $(CFLAGS_STORE) $(CFLAGS_OPT) $(INCS) -c -o $@ $<
 
 $(B)/asan/%.o: %.c $(STORE_HDRS) $(TEXT_HDRS)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_STORE) $(SANITIZE) -Istore -Ingx_module -c -o $@ $<
+	$(CC) $(CFLAGS_STORE) $(SANITIZE) $(INCS) -c -o $@ $<
 
 
 # the module: see bin/build-module for how nginx's own build is driven
@@ -68,8 +70,8 @@ unit: $(UNITS)
 
 $(B)/unit/store_%: t/unit/store_%.c $(wildcard t/unit/*.h) $(STORE_ASAN)
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror $(SANITIZE) -Istore \
-	    -o $@ $< $(STORE_ASAN) -lcmocka $(LIBS_STORE)
+	$(CC) -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror $(SANITIZE) \
+	    -idirafter store -o $@ $< $(STORE_ASAN) -lcmocka $(LIBS_STORE)
 
 $(B)/unit/text_%: t/unit/text_%.c $(wildcard t/unit/*.h) $(TEXT_ASAN)
 	@mkdir -p $(@D)
