@@ -12,7 +12,8 @@
 #include "span.h"
 
 
-/* Finds the next cookie `name` in one header line, from *pos (0 to begin).
+/* Finds the next cookie `name` in one header line, from *pos (0 to begin); the
+ * name is one that text_cookie_name_valid takes.
  * 1: *value is set and *pos is behind it; 0: no more.  Linear in the line. */
 int text_cookie_next(text_span_t line, size_t *pos, text_span_t name,
     text_span_t *value);

@@ -13,6 +13,11 @@
  * control characters but tab and newline and invalid UTF-8 become U+FFFD. */
 size_t text_escape_html(text_span_t in, uint8_t *out, size_t capacity);
 
+/* The same in pieces, without a buffer: sets *piece to what the start of `in`
+ * becomes (part of `in` itself or static bytes) and returns how much of `in`
+ * that was, 0 only for empty `in`. */
+size_t text_escape_html_step(text_span_t in, text_span_t *piece);
+
 /* A query parameter's value: all but A-Z a-z 0-9 - . _ ~ and '/' as %XX. */
 size_t text_escape_query(text_span_t in, uint8_t *out, size_t capacity);
 

@@ -18,9 +18,9 @@
  * '/' first, then neither '/' nor '\'; no control character, space, backslash,
  * DEL or byte above 0x7e anywhere; no %-encoded form of '/', '\', control
  * characters or DEL in the path's first segment, no encoded control character
- * anywhere; no "." or ".." segment in any encoding (browsers would normalise
- * them away after we looked); at most TEXT_RETURN_MAX bytes.  '?' and '#' may
- * follow.
+ * anywhere; no '%' in the path that is no escape; no "." or ".." segment in
+ * any encoding (browsers would normalise them away after we looked); at most
+ * TEXT_RETURN_MAX bytes.  '?' and '#' may follow.
  */
 int text_return_path(text_span_t target);
 

@@ -22,7 +22,8 @@ typedef struct {
 } text_span_t;
 
 
-#define text_span(str)  ((text_span_t) { (const uint8_t *) (str), sizeof(str) - 1 })
+#define text_span(str)                                                      \
+    ((text_span_t) { (const uint8_t *) (str), sizeof(str) - 1 })
 
 
 static inline int

@@ -8,8 +8,8 @@
  *   {{! comment }}             nothing
  *
  * A subset of Mustache, so editors know it.  There is no raw form: slots are
- * text, and markup stands in templates.  A tag that stands alone on its line
- * takes the line with it.
+ * text, and markup stands in templates.  A tag other than a value that stands
+ * alone on its line takes the line with it.
  *
  * Slots come from one table per page.  Inside {{#list}} the row's slots are
  * in force and the page's remain visible.
@@ -28,11 +28,11 @@
 
 
 #define TEXT_SLOT_LIST      0x01        /* has rows */
-#define TEXT_SLOT_REQUIRED  0x02        /* the template must use it */
+#define TEXT_SLOT_REQUIRED  0x02        /* its value or rows must come out */
 
 typedef struct {
     const char  *name;
-    int          list;          /* index of the list it is a row slot of, or -1 */
+    int          list;          /* index of the list whose rows have it; -1 */
     unsigned     flags;
 } text_slot_t;
 
@@ -50,6 +50,7 @@ typedef struct {
     unsigned        slot;
     unsigned        end;        /* op index */
     text_span_t     literal;    /* into the source text */
+    int             list;       /* SECTION or END of a slot with rows */
 } text_op_t;
 
 typedef struct {
