@@ -29,7 +29,8 @@ typedef enum {
     TEXT_CSP_TOO_MANY_NONCES = -3,
     TEXT_CSP_BAD_BYTE = -4,             /* outside 0x20..0x7e, or a ',' */
     TEXT_CSP_BAD_DIRECTIVE = -5,        /* not a directive name */
-    TEXT_CSP_DUPLICATE = -6             /* browsers ignore the second */
+    TEXT_CSP_DUPLICATE = -6,            /* browsers ignore the second */
+    TEXT_CSP_BAD_NONCE = -7             /* fixed, or not in its quotes */
 } text_csp_code_t;
 
 
@@ -38,7 +39,7 @@ typedef enum {
  * 'nonce-$csp_nonce'; both become 'nonce-<value>'.  *at is the place of an
  * error.  The policy must outlive the compiled form, which points into it:
  * `normal` (capacity 2 * policy.len + 64) receives the text with each place
- * rewritten to 'nonce-' + piece border + '.
+ * rewritten to 'nonce-' + piece border + ', without spaces at its ends.
  */
 int text_csp_compile(text_span_t policy, uint8_t *normal, size_t capacity,
     text_csp_t *csp, size_t *at);

@@ -1,0 +1,241 @@
+/*
+ * json.c: an append-only JSON writer.
+ */
+
+#include "escape.h"
+#include "json.h"
+#include "out.h"
+#include "utf8.h"
+
+
+static void
+text_json_bytes(text_json_t *json, text_span_t bytes)
+{
+    text_out_t  o;
+
+    o = (text_out_t) { json->data, json->capacity, json->len };
+    text_out_bytes(&o, bytes);
+    json->len = o.len;
+}
+
+
+/* "\u" and four digits. */
+static void
+text_json_escape(text_json_t *json, uint32_t code)
+{
+    uint8_t               out[6];
+    text_span_t           bytes;
+    static const uint8_t  hex[] = "0123456789abcdef";
+
+    out[0] = '\\';
+    out[1] = 'u';
+    out[2] = hex[code >> 12 & 15];
+    out[3] = hex[code >> 8 & 15];
+    out[4] = hex[code >> 4 & 15];
+    out[5] = hex[code & 15];
+
+    bytes.data = out;
+    bytes.len = sizeof(out);
+
+    text_json_bytes(json, bytes);
+}
+
+
+/*
+ * Control characters go as escapes although JSON would take DEL and U+0080 to
+ * U+009F raw: the same text ends up in terminals.
+ */
+static int
+text_json_plain(uint32_t code)
+{
+    if (code < 0x80) {
+        return code >= 0x20 && code != 0x7f
+               && memchr("\"\\<>&", (int) code, 5) == NULL;
+    }
+
+    return code >= 0xa0 && code != 0x2028 && code != 0x2029
+           && code != TEXT_UTF8_INVALID;
+}
+
+
+static void
+text_json_quoted(text_json_t *json, text_span_t value)
+{
+    size_t       i, n, run;
+    uint32_t     code;
+    text_span_t  rest;
+
+    text_json_bytes(json, text_span("\""));
+
+    run = 0;
+
+    for (i = 0; i < value.len; i += n) {
+        rest.data = value.data + i;
+        rest.len = value.len - i;
+        n = text_utf8_next(rest, &code);
+
+        if (text_json_plain(code)) {
+            continue;
+        }
+
+        rest.data = value.data + run;
+        rest.len = i - run;
+        text_json_bytes(json, rest);
+        run = i + n;
+
+        if (code == TEXT_UTF8_INVALID) {
+            text_json_bytes(json, text_span("\xef\xbf\xbd"));
+
+        } else if (code == '"') {
+            text_json_bytes(json, text_span("\\\""));
+
+        } else if (code == '\\') {
+            text_json_bytes(json, text_span("\\\\"));
+
+        } else {
+            text_json_escape(json, code);
+        }
+    }
+
+    if (run != value.len) {
+        rest.data = value.data + run;
+        rest.len = value.len - run;
+        text_json_bytes(json, rest);
+    }
+
+    text_json_bytes(json, text_span("\""));
+}
+
+
+/* What stands before a value: a comma if it is not the first, and its name. */
+static void
+text_json_name(text_json_t *json, const char *name)
+{
+    text_span_t  span;
+
+    if (json->comma) {
+        text_json_bytes(json, text_span(","));
+    }
+
+    json->comma = 1;
+
+    if (name != NULL) {
+        span.data = (const uint8_t *) name;
+        span.len = strlen(name);
+
+        text_json_quoted(json, span);
+        text_json_bytes(json, text_span(":"));
+    }
+}
+
+
+void
+text_json_init(text_json_t *json, uint8_t *data, size_t capacity)
+{
+    json->data = data;
+    json->capacity = capacity;
+    json->len = 0;
+    json->comma = 0;
+}
+
+
+void
+text_json_object(text_json_t *json, const char *name)
+{
+    text_json_name(json, name);
+    text_json_bytes(json, text_span("{"));
+    json->comma = 0;
+}
+
+
+void
+text_json_object_end(text_json_t *json)
+{
+    text_json_bytes(json, text_span("}"));
+    json->comma = 1;
+}
+
+
+void
+text_json_array(text_json_t *json, const char *name)
+{
+    text_json_name(json, name);
+    text_json_bytes(json, text_span("["));
+    json->comma = 0;
+}
+
+
+void
+text_json_array_end(text_json_t *json)
+{
+    text_json_bytes(json, text_span("]"));
+    json->comma = 1;
+}
+
+
+void
+text_json_string(text_json_t *json, const char *name, text_span_t value)
+{
+    text_json_name(json, name);
+    text_json_quoted(json, value);
+}
+
+
+void
+text_json_int(text_json_t *json, const char *name, int64_t value)
+{
+    size_t       i;
+    uint8_t      digits[20];
+    uint64_t     rest;
+    text_span_t  span;
+
+    text_json_name(json, name);
+
+    /* the smallest number has no positive twin in int64_t */
+
+    rest = value < 0 ? 0 - (uint64_t) value : (uint64_t) value;
+    i = sizeof(digits);
+
+    do {
+        digits[--i] = (uint8_t) ('0' + rest % 10);
+        rest /= 10;
+    } while (rest != 0);
+
+    if (value < 0) {
+        digits[--i] = '-';
+    }
+
+    span.data = digits + i;
+    span.len = sizeof(digits) - i;
+
+    text_json_bytes(json, span);
+}
+
+
+void
+text_json_bool(text_json_t *json, const char *name, int value)
+{
+    text_json_name(json, name);
+    text_json_bytes(json, value ? text_span("true") : text_span("false"));
+}
+
+
+void
+text_json_null(text_json_t *json, const char *name)
+{
+    text_json_name(json, name);
+    text_json_bytes(json, text_span("null"));
+}
+
+
+void
+text_json_time(text_json_t *json, const char *name, int64_t value)
+{
+    uint8_t      out[TEXT_TIME_CHARS];
+    text_span_t  span;
+
+    span.data = out;
+    span.len = text_time_iso(value, out);
+
+    text_json_string(json, name, span);
+}
