@@ -44,6 +44,7 @@
 #define STORE_PRE_ID_BYTES     16
 #define STORE_PRE_CHARS        66      /* key id (1) + 16 + 32 = 49 */
 #define STORE_DEVICE_CHARS     55      /* key id (1) + user (8) + 32 = 41 */
+#define STORE_SIGNED_MAX       192     /* data of any signed value */
 
 /* keys file */
 #define STORE_SECRETS_MAX      8       /* lines */

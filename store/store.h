@@ -82,8 +82,8 @@ const char *store_strerror(int code);
 
 /*
  * Text in records is header-safe: valid UTF-8 without control characters
- * (below 0x20, 0x7f), no space at either end.  Each is its length and the
- * bytes, NUL-terminated for convenience.
+ * (below 0x20, 0x7f, U+0080 to U+009F), no space at either end.  Each is its
+ * length and the bytes, NUL-terminated for convenience.
  */
 
 #define STORE_TEXT(max)                                                      \
@@ -133,7 +133,14 @@ int store_realm_set(store_realm_t *realm, const char *bytes, size_t n)
  * them and ends them with store_secrets_free(), which wipes.
  *
  * `why` receives a whole message that names file and remedy, for example
- *   "/etc/nginx/session.keys": group may write; run chmod g-w,o-rwx ...
+ *   "/etc/nginx/session.keys": group may write; run chmod g-w ...
+ *
+ * The file belongs to root or the effective user; others have no right to it
+ * and the group may read it at most, else STORE_UNSAFE.  Also: ENOENT,
+ * STORE_MALFORMED (a line that is no secret, CR LF, a repeated key id, no
+ * secret at all), STORE_LIMIT (lines, bytes of the file), errno.  A symbolic
+ * link is followed when the file is read and refused (ELOOP) when it is to be
+ * changed.
  */
 
 typedef struct store_secrets_s  store_secrets_t;
@@ -149,7 +156,12 @@ uint8_t store_secrets_id(const store_secrets_t *secrets, unsigned i);
 
 /* For sessionctl.  Each writes a new file beside, syncs and renames; the mode
  * and owner of an existing file are kept.  create() refuses to overwrite and
- * makes 0600.  Draws randomness itself. */
+ * makes 0600.  Draws randomness itself.
+ *
+ * STORE_EXISTS (create), STORE_NOT_FOUND (no such id), STORE_LIMIT (add: 8
+ * already), STORE_INVALID (drop of the line that signs), STORE_BUSY (somebody
+ * else changes the file), and what read gives.  Promoting the first line
+ * changes nothing. */
 int store_secrets_random_create(const char *file, char why[STORE_WHY_CHARS])
     STORE_CHECK_RESULT;
 int store_secrets_random_add(const char *file, uint8_t *id,
