@@ -148,14 +148,19 @@ enum {
 
 /* up.html */
 enum {
-    NGX_HTTP_SESSION_UP_SLOTS = NGX_HTTP_SESSION_SLOTS_COMMON
+    NGX_HTTP_SESSION_UP_DOWN = NGX_HTTP_SESSION_SLOTS_COMMON,   /* flag */
+    NGX_HTTP_SESSION_UP_SLOTS
 };
 
+
+#define NGX_HTTP_SESSION_TEMPLATE_FIELDS  4
 
 typedef struct {
     const char                *file;
     const text_slot_t         *slots;
     ngx_uint_t                 n;
+    /* names of form fields the text must hold, as name="..." */
+    const char                *fields[NGX_HTTP_SESSION_TEMPLATE_FIELDS];
 } ngx_http_session_template_t;
 
 

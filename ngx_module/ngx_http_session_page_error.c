@@ -1,0 +1,153 @@
+/*
+ * Error pages: a status, a stable word for programs, and error.html for
+ * people.
+ */
+
+#include "ngx_http_session_page.h"
+
+
+typedef struct {
+    ngx_uint_t    status;
+    const char   *code;
+    ngx_str_t     session;      /* 401: why there is none */
+    ngx_str_t     sign_in;      /* 401: where to get one, or empty */
+} ngx_http_session_page_error_t;
+
+
+static ngx_uint_t ngx_http_session_page_has_error_page(ngx_http_request_t *r,
+    ngx_uint_t status);
+static ngx_int_t ngx_http_session_page_error_json(ngx_http_request_t *r,
+    ngx_uint_t status, const char *code);
+static void ngx_http_session_page_error_write(text_json_t *json, void *data);
+
+
+ngx_int_t
+ngx_http_session_page_error(ngx_http_request_t *r, ngx_uint_t status,
+    const char *code)
+{
+    ngx_uint_t     i;
+    text_value_t  *values;
+
+    if (ngx_http_session_page_has_error_page(r, status)) {
+        return status;
+    }
+
+    r->expect_tested = 1;
+
+    if (ngx_http_session_wants_json(r)) {
+        return ngx_http_session_page_error_json(r, status, code);
+    }
+
+    values = ngx_http_session_page_values(r, NGX_HTTP_SESSION_TPL_ERROR);
+
+    if (values == NULL
+        || ngx_http_session_page_number(r, values,
+                                        NGX_HTTP_SESSION_ERROR_STATUS, status)
+           != NGX_OK)
+    {
+        /* no memory or no randomness: nginx's own page needs neither */
+        return status;
+    }
+
+    for (i = 0; ngx_http_session_page_codes[i]; i++) {
+        if (ngx_strcmp(ngx_http_session_page_codes[i], code) == 0) {
+            break;
+        }
+    }
+
+    ngx_http_session_page_flag(values, NGX_HTTP_SESSION_ERROR_BAD_REQUEST + i);
+
+    return ngx_http_session_page_send(r, NGX_HTTP_SESSION_TPL_ERROR, status,
+                                      values);
+}
+
+
+/*
+ * An operator's error_page for this status wins over our page; the test is
+ * that of ngx_http_special_response_handler().
+ */
+static ngx_uint_t
+ngx_http_session_page_has_error_page(ngx_http_request_t *r, ngx_uint_t status)
+{
+    ngx_uint_t                 i;
+    ngx_http_err_page_t       *err_page;
+    ngx_http_core_loc_conf_t  *clcf;
+
+    clcf = ngx_http_get_module_loc_conf(r, ngx_http_core_module);
+
+    if (r->error_page || clcf->error_pages == NULL || r->uri_changes == 0) {
+        return 0;
+    }
+
+    err_page = clcf->error_pages->elts;
+
+    for (i = 0; i < clcf->error_pages->nelts; i++) {
+        if (err_page[i].status == (ngx_int_t) status) {
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+static ngx_int_t
+ngx_http_session_page_error_json(ngx_http_request_t *r, ngx_uint_t status,
+    const char *code)
+{
+    ngx_http_session_ctx_t         *ctx;
+    ngx_http_session_page_error_t   error;
+
+    ngx_memzero(&error, sizeof(ngx_http_session_page_error_t));
+
+    error.status = status;
+    error.code = code;
+
+    if (status == NGX_HTTP_UNAUTHORIZED) {
+        ctx = ngx_http_session_get_ctx(r);
+        if (ctx == NULL) {
+            return status;
+        }
+
+        error.session = ngx_http_session_status_names[ctx->status];
+
+        if (ngx_http_session_sign_in_url(r, &error.sign_in) == NGX_ERROR) {
+            return status;
+        }
+    }
+
+    return ngx_http_session_page_send_json(r, status,
+                                           ngx_http_session_page_error_write,
+                                           &error);
+}
+
+
+static void
+ngx_http_session_page_error_write(text_json_t *json, void *data)
+{
+    ngx_http_session_page_error_t  *error = data;
+
+    text_span_t                     text;
+
+    text_json_object(json, NULL);
+
+    text.data = (const uint8_t *) error->code;
+    text.len = ngx_strlen(error->code);
+    text_json_string(json, "error", text);
+
+    text_json_int(json, "status", error->status);
+
+    if (error->session.len) {
+        text.data = error->session.data;
+        text.len = error->session.len;
+        text_json_string(json, "session", text);
+    }
+
+    if (error->sign_in.len) {
+        text.data = error->sign_in.data;
+        text.len = error->sign_in.len;
+        text_json_string(json, "sign_in_url", text);
+    }
+
+    text_json_object_end(json);
+}
