@@ -34,7 +34,7 @@ CLI_OBJS := $(CLI_SRCS:%.c=$(B)/obj/%.o)
 STORE_ASAN := $(STORE_SRCS:%.c=$(B)/asan/%.o)
 TEXT_ASAN := $(TEXT_SRCS:%.c=$(B)/asan/%.o)
 
-.PHONY: all module sessionctl unit test check install clean fuzz-replay
+.PHONY: all module sessionctl mint unit test check install clean fuzz-replay
 
 all: module sessionctl
 
@@ -53,6 +53,14 @@ $(B)/obj/%.o: %.c $(STORE_HDRS) $(wildcard store/cli/*.h) $(TEXT_HDRS)
 $(B)/asan/%.o: %.c $(STORE_HDRS) $(TEXT_HDRS)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_STORE) $(SANITIZE) $(INCS) -c -o $@ $<
+
+
+# what suites use to make stores, users, sessions and tokens
+
+mint: $(B)/mint
+
+$(B)/mint: $(B)/obj/t/tools/mint.o $(STORE_OBJS)
+	$(CC) $(CFLAGS_OPT) -o $@ $^ $(LIBS_STORE)
 
 
 # the module: see bin/build-module for how nginx's own build is driven
