@@ -42,7 +42,6 @@ typedef struct {
     ngx_str_t                       keys;       /* file */
     void                           *secrets;
     ngx_array_t                     realms;     /* of ngx_str_t */
-    ngx_array_t                     servers;    /* of srv_conf_t *, used ones */
 
     size_t                          hash_memory;    /* bytes */
     ngx_uint_t                      hash_passes;
@@ -105,8 +104,7 @@ typedef struct {
     /* where this server's pages are; len 0: there is none */
     ngx_str_t                       uris[NGX_HTTP_SESSION_PAGES];
 
-    ngx_str_t                       file;       /* for messages */
-    ngx_uint_t                      line;
+    unsigned                        used:1;     /* a location needs us */
 } ngx_http_session_srv_conf_t;
 
 
@@ -129,9 +127,11 @@ typedef struct {
 
 typedef struct {
     ngx_flag_t                      enable;     /* session on | off */
-    ngx_http_session_require_t     *require;
+    ngx_http_session_require_t     *require;    /* in force here */
+    ngx_http_session_require_t     *inherit;    /* what children get: not
+                                                 * what a public page drops */
     ngx_uint_t                      refuse;
-    ngx_str_t                       sign_in;    /* session_sign_in */
+    ngx_str_t                       sign_in;    /* session_sign_in, or none */
     ngx_uint_t                      forward;
     ngx_uint_t                      page;       /* session_page, or UNSET */
     ngx_flag_t                      page_store; /* up store=off */
@@ -149,10 +149,14 @@ typedef struct {
     ngx_str_t                            csrf;      /* cached token */
     u_char                               pre_id[NGX_HTTP_SESSION_PRE_ID_LEN];
     ngx_str_t                            pre;       /* cookie to set, or "" */
+    ngx_array_t                         *cookies;   /* of ngx_str_t: lines as
+                                                     * sent, if scrubbed */
     unsigned                             looked:1;  /* status is decided */
+    unsigned                             has_id:1;  /* id passed its MAC */
     unsigned                             scrubbed:1;
     unsigned                             has_pre:1; /* pre_id is valid */
     unsigned                             refused:1; /* by session_require */
+    unsigned                             stale:1;   /* older than fresh= */
 } ngx_http_session_ctx_t;
 
 
@@ -174,8 +178,11 @@ ngx_http_session_ctx_t *ngx_http_session_identify(ngx_http_request_t *r);
 ngx_int_t ngx_http_session_decide(ngx_http_request_t *r,
     ngx_http_session_ctx_t *ctx);
 
-/* Answers a refusal fit for the client: returns what the ACCESS handler or a
- * content handler must return.  The body is discarded. */
+/*
+ * Answers a refusal fit for the client; the request's body is discarded.
+ * Returns what a content handler must return: a status for core to answer, or
+ * what sending returned.  An ACCESS handler finalizes the latter itself.
+ */
 ngx_int_t ngx_http_session_refuse(ngx_http_request_t *r,
     ngx_http_session_ctx_t *ctx, ngx_int_t status);
 
@@ -184,7 +191,8 @@ ngx_int_t ngx_http_session_is_navigation(ngx_http_request_t *r);
 /* 1 when the client asks for JSON rather than HTML (Accept). */
 ngx_int_t ngx_http_session_wants_json(ngx_http_request_t *r);
 
-/* "/sign_in?return_to=%2Fx%3Fy": NGX_OK, NGX_DECLINED (no sign-in page here),
+/* "/sign_in?return_to=%2Fx%3Fy", with "fresh=1" before it when the password is
+ * wanted again: NGX_OK, NGX_DECLINED (no sign-in page here),
  * NGX_ERROR.  ngx_http_session_refuse.c */
 ngx_int_t ngx_http_session_sign_in_url(ngx_http_request_t *r, ngx_str_t *url);
 
@@ -242,8 +250,11 @@ ngx_int_t ngx_http_session_return_to_check(ngx_http_request_t *r,
 /*
  * Scrubbing and forwarding.  ngx_http_session_forward.c
  * Removes identity headers in every spelling and our cookies from the request,
- * for every location with session on, once per location; then adds the X-Session-* headers of
- * ctx->record where session_forward says so.  Main requests only.
+ * for every location with session on, once per location; then adds the
+ * X-Session-* headers of ctx->record where session_forward says so.  Where
+ * session is off it takes out again what an earlier location put in, and does
+ * nothing else.  Subrequests too: they have headers_in of their own, and what
+ * they share with others is not written to.  NGX_OK, or NGX_ERROR: answer 500.
  */
 ngx_int_t ngx_http_session_forward(ngx_http_request_t *r,
     ngx_http_session_ctx_t *ctx);
