@@ -43,8 +43,15 @@ all: module sessionctl
 
 sessionctl: $(B)/sessionctl
 
-$(B)/sessionctl: $(CLI_OBJS) $(STORE_OBJS)
+$(B)/sessionctl: $(CLI_OBJS) $(STORE_OBJS) $(B)/obj/session_html.o
 	$(CC) $(CFLAGS_OPT) -o $@ $^ $(LIBS_STORE)
+
+$(B)/gen/session_html.c: bin/embed-html $(shell find ngx_module/html)
+	bin/embed-html ngx_module/html $@
+
+$(B)/obj/session_html.o: $(B)/gen/session_html.c ngx_module/html.h
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_STORE) $(CFLAGS_OPT) $(INCS) -c -o $@ $<
 
 $(B)/obj/%.o: %.c $(STORE_HDRS) $(wildcard store/cli/*.h) $(TEXT_HDRS)
 	@mkdir -p $(@D)
