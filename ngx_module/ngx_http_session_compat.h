@@ -58,6 +58,50 @@ ngx_http_session_lines_next(ngx_http_session_lines_t *lines)
 
 #define ngx_http_session_no_next(h)  (h)->next = NULL
 
+
+/* the Cookie lines a request shall have, in their order */
+typedef struct {
+    ngx_table_elt_t  *first;
+    ngx_table_elt_t  *last;
+} ngx_http_session_cookies_t;
+
+static ngx_inline ngx_int_t
+ngx_http_session_cookies_init(ngx_http_session_cookies_t *cookies,
+    ngx_pool_t *pool)
+{
+    cookies->first = NULL;
+    cookies->last = NULL;
+
+    return NGX_OK;
+}
+
+
+static ngx_inline ngx_int_t
+ngx_http_session_cookies_add(ngx_http_session_cookies_t *cookies,
+    ngx_table_elt_t *h)
+{
+    h->next = NULL;
+
+    if (cookies->last) {
+        cookies->last->next = h;
+
+    } else {
+        cookies->first = h;
+    }
+
+    cookies->last = h;
+
+    return NGX_OK;
+}
+
+
+static ngx_inline void
+ngx_http_session_cookies_set(ngx_http_session_cookies_t *cookies,
+    ngx_http_headers_in_t *in)
+{
+    in->cookie = cookies->first;
+}
+
 #else
 
 typedef struct {
@@ -88,6 +132,43 @@ ngx_http_session_lines_next(ngx_http_session_lines_t *lines)
 
 /* header lines had no `next` to clear */
 #define ngx_http_session_no_next(h)
+
+
+typedef struct {
+    ngx_array_t  lines;
+} ngx_http_session_cookies_t;
+
+static ngx_inline ngx_int_t
+ngx_http_session_cookies_init(ngx_http_session_cookies_t *cookies,
+    ngx_pool_t *pool)
+{
+    return ngx_array_init(&cookies->lines, pool, 1, sizeof(ngx_table_elt_t *));
+}
+
+
+static ngx_inline ngx_int_t
+ngx_http_session_cookies_add(ngx_http_session_cookies_t *cookies,
+    ngx_table_elt_t *h)
+{
+    ngx_table_elt_t  **line;
+
+    line = ngx_array_push(&cookies->lines);
+    if (line == NULL) {
+        return NGX_ERROR;
+    }
+
+    *line = h;
+
+    return NGX_OK;
+}
+
+
+static ngx_inline void
+ngx_http_session_cookies_set(ngx_http_session_cookies_t *cookies,
+    ngx_http_headers_in_t *in)
+{
+    in->cookies = cookies->lines;
+}
 
 #endif
 
