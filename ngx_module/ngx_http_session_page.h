@@ -99,11 +99,19 @@ ngx_int_t ngx_http_session_page_send(ngx_http_request_t *r,
 /* Writes one JSON value; called once or twice, so it must have no effects. */
 typedef void (*ngx_http_session_json_pt)(text_json_t *json, void *data);
 
-/* Renders and sends JSON under the same rules. */
+/* Writes and sends JSON under the same rules. */
 ngx_int_t ngx_http_session_page_send_json(ngx_http_request_t *r,
     ngx_uint_t status, ngx_http_session_json_pt write, void *data);
 
-/* Sends a body of at most a few lines of plain text. */
+/* A string member, and "roles" as an array. */
+void ngx_http_session_json_text(text_json_t *json, const char *name,
+    const ngx_str_t *value);
+void ngx_http_session_json_roles(text_json_t *json, const ngx_str_t *roles);
+/* The roles of a record one by one; NGX_DECLINED: no more. */
+ngx_int_t ngx_http_session_next_role(u_char **pos, u_char *last,
+    ngx_str_t *role);
+
+/* Sends plain text about the server; not copied. */
 ngx_int_t ngx_http_session_page_send_text(ngx_http_request_t *r,
     ngx_uint_t status, const ngx_str_t *text);
 

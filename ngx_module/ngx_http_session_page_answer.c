@@ -206,6 +206,59 @@ ngx_http_session_page_send_json(ngx_http_request_t *r, ngx_uint_t status,
 }
 
 
+void
+ngx_http_session_json_text(text_json_t *json, const char *name,
+    const ngx_str_t *value)
+{
+    text_span_t  span;
+
+    span.data = value->data;
+    span.len = value->len;
+
+    text_json_string(json, name, span);
+}
+
+
+void
+ngx_http_session_json_roles(text_json_t *json, const ngx_str_t *roles)
+{
+    u_char     *p, *last;
+    ngx_str_t   role;
+
+    text_json_array(json, "roles");
+
+    p = roles->data;
+    last = p + roles->len;
+
+    while (ngx_http_session_next_role(&p, last, &role) == NGX_OK) {
+        ngx_http_session_json_text(json, NULL, &role);
+    }
+
+    text_json_array_end(json);
+}
+
+
+/* "admin,auditor": NGX_DECLINED at the end. */
+ngx_int_t
+ngx_http_session_next_role(u_char **pos, u_char *last, ngx_str_t *role)
+{
+    u_char  *comma;
+
+    if (*pos >= last) {
+        return NGX_DECLINED;
+    }
+
+    comma = ngx_strlchr(*pos, last, ',');
+
+    role->data = *pos;
+    role->len = (comma ? comma : last) - *pos;
+
+    *pos = comma ? comma + 1 : last;
+
+    return NGX_OK;
+}
+
+
 ngx_int_t
 ngx_http_session_page_send_text(ngx_http_request_t *r, ngx_uint_t status,
     const ngx_str_t *text)

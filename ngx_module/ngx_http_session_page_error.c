@@ -9,15 +9,11 @@
 typedef struct {
     ngx_uint_t    status;
     const char   *code;
-    ngx_str_t     session;      /* 401: why there is none */
-    ngx_str_t     sign_in;      /* 401: where to get one, or empty */
 } ngx_http_session_page_error_t;
 
 
 static ngx_uint_t ngx_http_session_page_has_error_page(ngx_http_request_t *r,
     ngx_uint_t status);
-static ngx_int_t ngx_http_session_page_error_json(ngx_http_request_t *r,
-    ngx_uint_t status, const char *code);
 static void ngx_http_session_page_error_write(text_json_t *json, void *data);
 
 
@@ -25,8 +21,9 @@ ngx_int_t
 ngx_http_session_page_error(ngx_http_request_t *r, ngx_uint_t status,
     const char *code)
 {
-    ngx_uint_t     i;
-    text_value_t  *values;
+    ngx_uint_t                      i;
+    text_value_t                   *values;
+    ngx_http_session_page_error_t   error;
 
     if (ngx_http_session_page_has_error_page(r, status)) {
         return status;
@@ -35,7 +32,12 @@ ngx_http_session_page_error(ngx_http_request_t *r, ngx_uint_t status,
     r->expect_tested = 1;
 
     if (ngx_http_session_wants_json(r)) {
-        return ngx_http_session_page_error_json(r, status, code);
+        error.status = status;
+        error.code = code;
+
+        return ngx_http_session_page_send_json(r, status,
+                                            ngx_http_session_page_error_write,
+                                            &error);
     }
 
     values = ngx_http_session_page_values(r, NGX_HTTP_SESSION_TPL_ERROR);
@@ -91,37 +93,6 @@ ngx_http_session_page_has_error_page(ngx_http_request_t *r, ngx_uint_t status)
 }
 
 
-static ngx_int_t
-ngx_http_session_page_error_json(ngx_http_request_t *r, ngx_uint_t status,
-    const char *code)
-{
-    ngx_http_session_ctx_t         *ctx;
-    ngx_http_session_page_error_t   error;
-
-    ngx_memzero(&error, sizeof(ngx_http_session_page_error_t));
-
-    error.status = status;
-    error.code = code;
-
-    if (status == NGX_HTTP_UNAUTHORIZED) {
-        ctx = ngx_http_session_get_ctx(r);
-        if (ctx == NULL) {
-            return status;
-        }
-
-        error.session = ngx_http_session_status_names[ctx->status];
-
-        if (ngx_http_session_sign_in_url(r, &error.sign_in) == NGX_ERROR) {
-            return status;
-        }
-    }
-
-    return ngx_http_session_page_send_json(r, status,
-                                           ngx_http_session_page_error_write,
-                                           &error);
-}
-
-
 static void
 ngx_http_session_page_error_write(text_json_t *json, void *data)
 {
@@ -136,18 +107,6 @@ ngx_http_session_page_error_write(text_json_t *json, void *data)
     text_json_string(json, "error", text);
 
     text_json_int(json, "status", error->status);
-
-    if (error->session.len) {
-        text.data = error->session.data;
-        text.len = error->session.len;
-        text_json_string(json, "session", text);
-    }
-
-    if (error->sign_in.len) {
-        text.data = error->sign_in.data;
-        text.len = error->sign_in.len;
-        text_json_string(json, "sign_in_url", text);
-    }
 
     text_json_object_end(json);
 }

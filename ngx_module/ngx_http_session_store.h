@@ -131,6 +131,11 @@ ngx_int_t ngx_http_session_store_up(void);
 /* Why it is not: for the log and the error page of the operator. */
 ngx_str_t *ngx_http_session_store_why(void);
 
+/* What stores: "LMDB 0.9.24: (July 24, 2019)", and the format of the files.
+ * ngx_http_session_store_engine.c */
+const char *ngx_http_session_store_engine(void);
+ngx_uint_t ngx_http_session_store_format(void);
+
 
 /* ------------------------------------------------------------ tokens --- */
 
