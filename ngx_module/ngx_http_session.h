@@ -105,6 +105,7 @@ typedef struct {
     ngx_str_t                       uris[NGX_HTTP_SESSION_PAGES];
 
     unsigned                        used:1;     /* a location needs us */
+    unsigned                        throttled:1;    /* has session_throttle */
 } ngx_http_session_srv_conf_t;
 
 

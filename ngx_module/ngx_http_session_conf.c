@@ -446,3 +446,62 @@ ngx_http_session_conf_hash(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 
     return NGX_CONF_OK;
 }
+
+
+/* One zone serves all servers, so its size can only be said for all. */
+
+char *
+ngx_http_session_conf_throttle(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_http_session_srv_conf_t *sscf = conf;
+
+    char                          *why;
+    ngx_str_t                     *value, option;
+    ngx_uint_t                     i;
+    ngx_http_session_main_conf_t  *smcf;
+
+    if (sscf->throttle.account.attempts || sscf->throttle.address.attempts
+        || sscf->throttled)
+    {
+        return "is duplicate";
+    }
+
+    sscf->throttled = 1;
+    value = cf->args->elts;
+
+    for (i = 1; i < cf->args->nelts; i++) {
+
+        if (ngx_http_session_conf_option(&value[i], "account", &option)) {
+            why = ngx_http_session_throttle_rate(&option,
+                                                 &sscf->throttle.account);
+
+        } else if (ngx_http_session_conf_option(&value[i], "address",
+                                                &option))
+        {
+            why = ngx_http_session_throttle_rate(&option,
+                                                 &sscf->throttle.address);
+
+        } else if (ngx_http_session_conf_option(&value[i], "zone", &option)) {
+
+            if (cf->cmd_type != NGX_HTTP_MAIN_CONF) {
+                why = "can only stand at the http level: one zone serves all "
+                      "servers";
+
+            } else {
+                smcf = ngx_http_conf_get_module_main_conf(cf,
+                                                     ngx_http_session_module);
+                why = ngx_http_session_throttle_size(&option,
+                                                     &smcf->throttle_size);
+            }
+
+        } else {
+            why = "is none of zone=, account=, address=";
+        }
+
+        if (why) {
+            return ngx_http_session_conf_bad(cf, &value[i], why);
+        }
+    }
+
+    return NGX_CONF_OK;
+}

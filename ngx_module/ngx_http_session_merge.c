@@ -409,6 +409,17 @@ ngx_http_session_conf_finish(ngx_conf_t *cf,
         }
     }
 
+    if (smcf->throttle_size == 0) {
+        smcf->throttle_size = NGX_HTTP_SESSION_THROTTLE_SIZE;
+    }
+
+    smcf->throttle_zone = ngx_http_session_throttle_zone(cf,
+                                                    smcf->throttle_size,
+                                                    &ngx_http_session_module);
+    if (smcf->throttle_zone == NULL) {
+        return NGX_ERROR;
+    }
+
     cmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module);
     cscfp = cmcf->servers.elts;
 
@@ -418,12 +429,6 @@ ngx_http_session_conf_finish(ngx_conf_t *cf,
 
         if (!sscf->used) {
             continue;
-        }
-
-        if (ngx_http_session_throttle_finish(cf, smcf, &sscf->throttle)
-            != NGX_OK)
-        {
-            return NGX_ERROR;
         }
 
         if (ngx_http_session_page_compile(cf, sscf) != NGX_CONF_OK) {
