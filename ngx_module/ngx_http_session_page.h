@@ -107,6 +107,9 @@ ngx_int_t ngx_http_session_page_send_json(ngx_http_request_t *r,
 void ngx_http_session_json_text(text_json_t *json, const char *name,
     const ngx_str_t *value);
 void ngx_http_session_json_roles(text_json_t *json, const ngx_str_t *roles);
+/* Members "actor" and "session" of what is known of somebody signed in. */
+void ngx_http_session_json_actor(text_json_t *json,
+    const ngx_http_session_record_t *record);
 /* The roles of a record one by one; NGX_DECLINED: no more. */
 ngx_int_t ngx_http_session_next_role(u_char **pos, u_char *last,
     ngx_str_t *role);
@@ -131,6 +134,8 @@ ngx_int_t ngx_http_session_page_up_handler(ngx_http_request_t *r);
 ngx_int_t ngx_http_session_page_sign_in_handler(ngx_http_request_t *r);
 ngx_int_t ngx_http_session_page_sign_out_handler(ngx_http_request_t *r);
 ngx_int_t ngx_http_session_page_dashboard_handler(ngx_http_request_t *r);
+/* its POST; ngx_http_session_page_dashboard_action.c */
+ngx_int_t ngx_http_session_page_dashboard_post(ngx_http_request_t *r);
 ngx_int_t ngx_http_session_page_actor_handler(ngx_http_request_t *r);
 ngx_int_t ngx_http_session_page_versions_handler(ngx_http_request_t *r);
 ngx_int_t ngx_http_session_page_assets_handler(ngx_http_request_t *r);

@@ -69,6 +69,17 @@ ngx_http_session_page_actor_write(text_json_t *json, void *data)
         return;
     }
 
+    ngx_http_session_json_actor(json, record);
+    ngx_http_session_json_text(json, "csrf_token", &actor->csrf);
+
+    text_json_object_end(json);
+}
+
+
+void
+ngx_http_session_json_actor(text_json_t *json,
+    const ngx_http_session_record_t *record)
+{
     text_json_object(json, "actor");
     ngx_http_session_json_text(json, "id", &record->user_id);
     ngx_http_session_json_text(json, "login", &record->login);
@@ -82,9 +93,5 @@ ngx_http_session_page_actor_write(text_json_t *json, void *data)
     text_json_time(json, "authenticated", record->authenticated);
     text_json_time(json, "seen", record->seen);
     text_json_time(json, "expires", record->expires);
-    text_json_object_end(json);
-
-    ngx_http_session_json_text(json, "csrf_token", &actor->csrf);
-
     text_json_object_end(json);
 }
