@@ -66,7 +66,11 @@ $(B)/asan/%.o: %.c $(STORE_HDRS) $(TEXT_HDRS)
 
 mint: $(B)/mint
 
-$(B)/mint: $(B)/obj/t/tools/mint.o $(STORE_OBJS)
+MINT_OBJS := $(B)/obj/t/tools/mint.o $(B)/obj/t/tools/mint_world.o
+
+$(MINT_OBJS): t/tools/mint.h
+
+$(B)/mint: $(MINT_OBJS) $(STORE_OBJS)
 	$(CC) $(CFLAGS_OPT) -o $@ $^ $(LIBS_STORE)
 
 

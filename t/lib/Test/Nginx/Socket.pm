@@ -25,6 +25,12 @@ our @EXPORT = (@Test::Nginx::Util::SETTINGS, qw(run_tests blocks plan is_str
                add_response_body_check expand_env_in_text));
 
 our $StandIn = 1;
+
+# "use lib 't/lib'" in front of "use Test::Nginx::Socket" would hide the real
+# one that was asked for.
+die "the stand-in hides $ENV{TEST_NGINX_UPSTREAM}: its folder goes first\n"
+    if $ENV{TEST_NGINX_UPSTREAM};
+
 our $VERSION = '0.30';
 
 my %known = map { $_ => 1 } qw(
@@ -95,6 +101,18 @@ sub run_block {
 
     return wrong("$name - unknown section \"$unknown[0]\"") if @unknown;
     return wrong("$name - no config section") if !defined $block->config;
+
+    # upstream looks at the first of these only, and says nothing
+    for (qw(response_headers:response_headers_like
+            response_body:response_body_like response_body:response_body_unlike
+            response_body_like:response_body_unlike
+            error_code_like:error_code raw_request:request))
+    {
+        my ($first, $second) = split /:/;
+
+        return wrong("$name - $first and $second do not go together")
+            if defined $block->$first && defined $block->$second;
+    }
 
     my ($skip, $why) = skipped($block);
 
