@@ -38,6 +38,8 @@ static ngx_int_t ngx_http_session_page_read(
     ngx_http_session_page_load_t *load, text_span_t name, ngx_str_t *out);
 static ngx_int_t ngx_http_session_page_read_file(ngx_conf_t *cf,
     const char *path, ngx_str_t *out);
+static ngx_int_t ngx_http_session_page_read_fd(ngx_conf_t *cf, ngx_fd_t fd,
+    const char *path, ngx_str_t *out);
 static ngx_int_t ngx_http_session_page_asset_uris(ngx_conf_t *cf,
     ngx_http_session_srv_conf_t *sscf);
 
@@ -271,9 +273,9 @@ ngx_http_session_page_complain(ngx_http_session_page_load_t *load,
 static ngx_uint_t
 ngx_http_session_page_has_field(const text_template_t *tpl, const char *name)
 {
-    u_char   attribute[64], *end;
-    size_t   i, len;
-    ngx_str_t  text;
+    size_t      i, len;
+    u_char      attribute[64], *end;
+    ngx_str_t   text;
 
     end = ngx_snprintf(attribute, sizeof(attribute) - 1, "name=\"%s\"", name);
     *end = '\0';
@@ -448,11 +450,8 @@ static ngx_int_t
 ngx_http_session_page_read_file(ngx_conf_t *cf, const char *path,
     ngx_str_t *out)
 {
-    size_t           size;
-    ssize_t          n;
-    ngx_fd_t         fd;
-    ngx_int_t        rc;
-    ngx_file_info_t  info;
+    ngx_fd_t   fd;
+    ngx_int_t  rc;
 
     /* nonblocking: a fifo put there would stop the master for ever */
 
@@ -469,35 +468,51 @@ ngx_http_session_page_read_file(ngx_conf_t *cf, const char *path,
         return NGX_ERROR;
     }
 
-    rc = NGX_ERROR;
+    rc = ngx_http_session_page_read_fd(cf, fd, path, out);
+
+    if (ngx_close_file(fd) == NGX_FILE_ERROR) {
+        ngx_log_error(NGX_LOG_ALERT, cf->log, ngx_errno,
+                      ngx_close_file_n " \"%s\" failed", path);
+    }
+
+    return rc;
+}
+
+
+static ngx_int_t
+ngx_http_session_page_read_fd(ngx_conf_t *cf, ngx_fd_t fd, const char *path,
+    ngx_str_t *out)
+{
+    size_t           size;
+    ssize_t          n;
+    ngx_file_info_t  info;
 
     if (ngx_fd_info(fd, &info) == NGX_FILE_ERROR) {
         ngx_log_error(NGX_LOG_EMERG, cf->log, ngx_errno,
                       ngx_fd_info_n " template \"%s\" failed", path);
-        goto done;
+        return NGX_ERROR;
     }
 
     if (!ngx_is_file(&info)) {
         ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
                       "template \"%s\" is not a regular file", path);
-        goto done;
+        return NGX_ERROR;
     }
 
     if (ngx_file_size(&info) > TEXT_TEMPLATE_SIZE_MAX) {
         ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
                       "template \"%s\" is larger than %d bytes", path,
                       TEXT_TEMPLATE_SIZE_MAX);
-        goto done;
+        return NGX_ERROR;
     }
 
     size = (size_t) ngx_file_size(&info);
 
+    out->len = 0;
     out->data = ngx_pnalloc(cf->pool, size + 1);
     if (out->data == NULL) {
-        goto done;
+        return NGX_ERROR;
     }
-
-    out->len = 0;
 
     while (out->len < size) {
         n = ngx_read_fd(fd, out->data + out->len, size - out->len);
@@ -505,7 +520,7 @@ ngx_http_session_page_read_file(ngx_conf_t *cf, const char *path,
         if (n == -1) {
             ngx_log_error(NGX_LOG_EMERG, cf->log, ngx_errno,
                           ngx_read_fd_n " template \"%s\" failed", path);
-            goto done;
+            return NGX_ERROR;
         }
 
         if (n == 0) {
@@ -515,16 +530,7 @@ ngx_http_session_page_read_file(ngx_conf_t *cf, const char *path,
         out->len += n;
     }
 
-    rc = NGX_OK;
-
-done:
-
-    if (ngx_close_file(fd) == NGX_FILE_ERROR) {
-        ngx_log_error(NGX_LOG_ALERT, cf->log, ngx_errno,
-                      ngx_close_file_n " \"%s\" failed", path);
-    }
-
-    return rc;
+    return NGX_OK;
 }
 
 

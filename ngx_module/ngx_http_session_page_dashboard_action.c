@@ -208,6 +208,10 @@ ngx_http_session_dashboard_done(ngx_http_request_t *r,
         break;
 
     case NGX_HTTP_SESSION_OP_GONE:
+        if (action->what == NGX_HTTP_SESSION_END_SIGN_OUT) {
+            break;
+        }
+
         if (ngx_http_session_wants_json(r)) {
             return ngx_http_session_page_error(r, NGX_HTTP_NOT_FOUND,
                                                "not_found");
@@ -245,22 +249,17 @@ ngx_http_session_dashboard_done(ngx_http_request_t *r,
 static ngx_int_t
 ngx_http_session_dashboard_back(ngx_http_request_t *r, const char *notice)
 {
-    u_char      *p;
-    ngx_str_t   *uri, location;
+    u_char     *p;
+    ngx_str_t   location;
 
-    uri = ngx_http_session_page_uri(r, NGX_HTTP_SESSION_PAGE_DASHBOARD);
-    if (uri == NULL) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
-
-    location.len = uri->len + sizeof("?notice=") - 1 + ngx_strlen(notice);
+    location.len = r->uri.len + sizeof("?notice=") - 1 + ngx_strlen(notice);
 
     location.data = ngx_pnalloc(r->pool, location.len);
     if (location.data == NULL) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    p = ngx_cpymem(location.data, uri->data, uri->len);
+    p = ngx_cpymem(location.data, r->uri.data, r->uri.len);
     p = ngx_cpymem(p, "?notice=", sizeof("?notice=") - 1);
     ngx_memcpy(p, notice, ngx_strlen(notice));
 
@@ -268,7 +267,7 @@ ngx_http_session_dashboard_back(ngx_http_request_t *r, const char *notice)
 }
 
 
-/* Somebody has ended the session that asked: as good as signing out. */
+/* The session that asked is over: as page sign_out answers. */
 static ngx_int_t
 ngx_http_session_dashboard_gone(ngx_http_request_t *r)
 {
@@ -276,6 +275,7 @@ ngx_http_session_dashboard_gone(ngx_http_request_t *r)
     ngx_str_t          *uri, empty;
 
     static ngx_str_t    root = ngx_string("/");
+    static ngx_str_t    cache = ngx_string("\"cache\"");
 
     static const ngx_http_session_page_e  pages[] = {
         NGX_HTTP_SESSION_PAGE_SIGN_OUT,
@@ -286,7 +286,8 @@ ngx_http_session_dashboard_gone(ngx_http_request_t *r)
 
     if (ngx_http_session_set_cookie(r, NGX_HTTP_SESSION_COOKIE_SESSION,
                                     &empty)
-        != NGX_OK)
+        != NGX_OK
+        || ngx_http_session_header_out(r, "Clear-Site-Data", &cache) != NGX_OK)
     {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
