@@ -3,60 +3,17 @@
  *
  * At most `concurrent` jobs are in the pool, so that memory and processors are
  * bounded and a shared pool keeps room for others.  The rest wait here, known
- * devices before the others, and give up at their deadline.
- *
- *   WAITING -> POSTED -> STARTED -> ENDED
- *      |          |
- *      |          +-> DROPPED (deadline, client gone): the thread skips it
- *      +-> LATE (deadline, or bounced by a known device): told and freed
- *
- * Only POSTED is contended: thread and event loop leave it by compare and
- * swap.  A job that has started is waited for, however long it takes.  A job
- * is one heap block with its own copies; the password in it is wiped by the
- * thread at once, and again wherever a job is freed.
+ * devices before the others, and give up at their deadline.  A job that has
+ * started is waited for, however long it takes.
  */
 
 
-#include "ngx_http_session_wait.h"
+#include "ngx_http_session_hash_job.h"
 
-#if (NGX_LINUX)
-#include <sys/syscall.h>
-#endif
-
-
-#define NGX_HTTP_SESSION_PHC_MAX      192       /* a PHC string, as stored */
 
 #define NGX_HTTP_SESSION_HASH_RETRY   100       /* ms after "queue overflow" */
 #define NGX_HTTP_SESSION_HASH_ALIVE   60000     /* ms, armed again and again */
 #define NGX_HTTP_SESSION_HASH_GUESS   50        /* ms a hash takes, at first */
-#define NGX_HTTP_SESSION_HASH_NICE    10
-
-
-typedef enum {
-    NGX_HTTP_SESSION_HASH_WAITING = 0,
-    NGX_HTTP_SESSION_HASH_POSTED,
-    NGX_HTTP_SESSION_HASH_STARTED,
-    NGX_HTTP_SESSION_HASH_DROPPED,
-    NGX_HTTP_SESSION_HASH_LATE,
-    NGX_HTTP_SESSION_HASH_ENDED
-} ngx_http_session_hash_state_e;
-
-
-typedef struct {
-    ngx_http_session_job_t          job;        /* must be first */
-    ngx_thread_task_t               task;
-    ngx_atomic_t                    state;
-    ngx_uint_t                      nice;
-
-    ngx_str_t                       phc;
-    ngx_str_t                       password;
-
-    /* out */
-    ngx_http_session_password_e     result;
-    ngx_msec_t                      elapsed;
-    ngx_str_t                       upgraded;
-    u_char                          buffer[NGX_HTTP_SESSION_PHC_MAX];
-} ngx_http_session_hash_job_t;
 
 
 typedef struct {
@@ -79,14 +36,9 @@ typedef struct {
 } ngx_http_session_hash_t;
 
 
-static ngx_http_session_hash_job_t *ngx_http_session_hash_create(
-    ngx_http_session_hash_t *h, ngx_str_t *phc, ngx_str_t *password);
-static void ngx_http_session_hash_free(ngx_http_session_hash_job_t *job);
 static ngx_uint_t ngx_http_session_hash_make_room(ngx_http_session_hash_t *h,
     ngx_uint_t first);
 static void ngx_http_session_hash_start(ngx_http_session_hash_t *h);
-static void ngx_http_session_hash_thread(void *data, ngx_log_t *log);
-static void ngx_http_session_hash_nice(void);
 static void ngx_http_session_hash_done(ngx_event_t *ev);
 static void ngx_http_session_hash_gone(ngx_http_session_job_t *job);
 static void ngx_http_session_hash_tell(ngx_http_session_hash_job_t *job,
@@ -210,10 +162,12 @@ ngx_http_session_hash_submit(ngx_http_session_waiter_t *waiter, ngx_str_t *phc,
         return NGX_DECLINED;
     }
 
-    job = ngx_http_session_hash_create(h, phc, password);
+    job = ngx_http_session_hash_create(phc, password, h->conf.nice, h->log);
     if (job == NULL) {
         return NGX_DECLINED;
     }
+
+    job->task.event.handler = ngx_http_session_hash_done;
 
     waiter->busy = 0;
     waiter->upgraded.len = 0;
@@ -287,58 +241,6 @@ ngx_http_session_hash_make_room(ngx_http_session_hash_t *h, ngx_uint_t first)
 }
 
 
-static ngx_http_session_hash_job_t *
-ngx_http_session_hash_create(ngx_http_session_hash_t *h, ngx_str_t *phc,
-    ngx_str_t *password)
-{
-    u_char                       *p;
-    ngx_http_session_hash_job_t  *job;
-
-    job = ngx_alloc(sizeof(ngx_http_session_hash_job_t) + phc->len
-                    + password->len, h->log);
-    if (job == NULL) {
-        return NULL;
-    }
-
-    ngx_memzero(job, sizeof(ngx_http_session_hash_job_t));
-
-    p = (u_char *) (job + 1);
-
-    job->phc.data = p;
-    job->phc.len = phc->len;
-
-    if (phc->len) {
-        p = ngx_cpymem(p, phc->data, phc->len);
-    }
-
-    job->password.data = p;
-    job->password.len = password->len;
-
-    if (password->len) {
-        ngx_memcpy(p, password->data, password->len);
-    }
-
-    job->upgraded.data = job->buffer;
-    job->nice = h->conf.nice;
-
-    job->task.handler = ngx_http_session_hash_thread;
-    job->task.ctx = job;
-    job->task.event.handler = ngx_http_session_hash_done;
-    job->task.event.data = job;
-    job->task.event.log = h->log;
-
-    return job;
-}
-
-
-static void
-ngx_http_session_hash_free(ngx_http_session_hash_job_t *job)
-{
-    ngx_http_session_wipe(job->password.data, job->password.len);
-    ngx_free(job);
-}
-
-
 static void
 ngx_http_session_hash_start(ngx_http_session_hash_t *h)
 {
@@ -375,59 +277,6 @@ ngx_http_session_hash_start(ngx_http_session_hash_t *h)
         h->waiting--;
         h->running++;
     }
-}
-
-
-static void
-ngx_http_session_hash_thread(void *data, ngx_log_t *log)
-{
-    ngx_http_session_hash_job_t *job = data;
-
-    struct timespec  before, after;
-
-    if (!ngx_atomic_cmp_set(&job->state, NGX_HTTP_SESSION_HASH_POSTED,
-                            NGX_HTTP_SESSION_HASH_STARTED))
-    {
-        return;
-    }
-
-    if (job->nice) {
-        ngx_http_session_hash_nice();
-    }
-
-    (void) clock_gettime(CLOCK_MONOTONIC, &before);
-
-    job->result = ngx_http_session_password_thread(&job->phc, &job->password,
-                                                   &job->upgraded);
-
-    (void) clock_gettime(CLOCK_MONOTONIC, &after);
-
-    ngx_http_session_wipe(job->password.data, job->password.len);
-
-    job->elapsed = (ngx_msec_t) (after.tv_sec - before.tv_sec) * 1000
-                   + (after.tv_nsec - before.tv_nsec) / 1000000;
-}
-
-
-/* Linux has priorities per thread; elsewhere this would be the process. */
-
-static void
-ngx_http_session_hash_nice(void)
-{
-#if (NGX_LINUX)
-
-    static __thread ngx_uint_t  done;
-
-    if (done) {
-        return;
-    }
-
-    done = 1;
-
-    (void) setpriority(PRIO_PROCESS, (id_t) syscall(SYS_gettid),
-                       NGX_HTTP_SESSION_HASH_NICE);
-
-#endif
 }
 
 

@@ -1,91 +1,30 @@
 /*
  * ngx_http_session_writer.c: all changes of the store, in one thread at a
  * time, many in one transaction.
- *
- * One task is in flight: a batch of queued operations, or a duty of the store
- * between two batches.  Touches and audit rows wait a little for company.
- *
- * An operation goes QUEUED -> RUNNING -> ENDED, or back to QUEUED when the
- * pool would not take the task.  A client's deadline cancels a queued one
- * (busy) and unties a running one (outcome unknown).  A sign-in that commits
- * with nobody left to tell is undone by the batch after.
- *
- * The state is heap memory that is never freed: at exit a pool thread may
- * still be looking at it after the cycle's pool is gone.
  */
 
 
-#include "ngx_http_session_queue.h"
+#include "ngx_http_session_writer.h"
 
 
-#define NGX_HTTP_SESSION_SPARE_PAUSE  200       /* ms: five commits a second */
 #define NGX_HTTP_SESSION_RETRY        100       /* ms after "queue overflow" */
-#define NGX_HTTP_SESSION_ALIVE        60000     /* ms, armed again and again */
 #define NGX_HTTP_SESSION_EXIT_WAIT    1000      /* ms for a running thread */
 #define NGX_HTTP_SESSION_EXIT_DRAIN   2000      /* ms for what is queued */
 
 
-typedef struct {
-    void                         (*run)(void *data);
-    void                         (*done)(void *data);
-    void                          *data;
-} ngx_http_session_duty_t;
-
-
-typedef struct {
-    ngx_thread_pool_t             *pool;
-    ngx_uint_t                     limit;
-    ngx_msec_t                     timeout;
-    ngx_log_t                     *log;
-
-    ngx_http_session_queue_t       queue;
-    ngx_uint_t                     waiters;
-
-    /* the task in flight */
-    ngx_thread_task_t              task;
-    ngx_http_session_op_t         *batch[NGX_HTTP_SESSION_BATCH_MAX];
-    ngx_uint_t                     n;
-    ngx_http_session_duty_t        duty;
-    ngx_uint_t                     on_duty;     /* it is the duty */
-    ngx_atomic_t                   ended;       /* the thread's last word */
-
-    ngx_event_t                    alive;
-    ngx_event_t                    deadline;
-    ngx_event_t                    retry;
-    ngx_event_t                    pause;
-    ngx_connection_t               dumb;        /* names the events' fd: -1 */
-
-    unsigned                       running:1;
-    unsigned                       duty_next:1; /* a batch has gone before */
-    unsigned                       spare_due:1; /* the pause is over */
-    unsigned                       exited:1;
-} ngx_http_session_writer_t;
-
-
 static void ngx_http_session_writer_drain(ngx_http_session_writer_t *w);
 static ngx_uint_t ngx_http_session_writer_ready(ngx_http_session_writer_t *w);
-static void ngx_http_session_writer_start(ngx_http_session_writer_t *w);
 static void ngx_http_session_writer_collect(ngx_http_session_writer_t *w);
 static void ngx_http_session_writer_thread(void *data, ngx_log_t *log);
 static void ngx_http_session_writer_done(ngx_event_t *ev);
 static void ngx_http_session_writer_ended(ngx_http_session_writer_t *w,
     ngx_queue_t *done);
-static void ngx_http_session_writer_deliver(ngx_http_session_writer_t *w,
-    ngx_queue_t *done);
-static void ngx_http_session_writer_resume(ngx_http_session_writer_t *w,
-    ngx_http_session_op_t *op, ngx_http_session_outcome_e outcome);
 static void ngx_http_session_writer_undo(ngx_http_session_writer_t *w,
     ngx_http_session_op_t *op);
 static void ngx_http_session_writer_gone(ngx_http_session_job_t *job);
-static void ngx_http_session_writer_timers(ngx_http_session_writer_t *w);
-static ngx_msec_t ngx_http_session_writer_left(ngx_http_session_writer_t *w);
-static void ngx_http_session_writer_alive_handler(ngx_event_t *ev);
-static void ngx_http_session_writer_deadline_handler(ngx_event_t *ev);
-static void ngx_http_session_writer_retry_handler(ngx_event_t *ev);
-static void ngx_http_session_writer_pause_handler(ngx_event_t *ev);
 
 
-static ngx_http_session_writer_t  *ngx_http_session_writer;
+ngx_http_session_writer_t  *ngx_http_session_writer;
 
 
 ngx_int_t
@@ -106,23 +45,7 @@ ngx_http_session_writer_init_worker(ngx_cycle_t *cycle,
 
     ngx_http_session_queue_init(&w->queue);
 
-    w->dumb.fd = (ngx_socket_t) -1;
-
-    w->alive.handler = ngx_http_session_writer_alive_handler;
-    w->alive.data = &w->dumb;
-    w->alive.log = cycle->log;
-
-    w->deadline = w->alive;
-    w->deadline.handler = ngx_http_session_writer_deadline_handler;
-
-    w->retry = w->alive;
-    w->retry.handler = ngx_http_session_writer_retry_handler;
-
-    /* what is left of the spare ones at exit is drained without waiting */
-
-    w->pause = w->alive;
-    w->pause.handler = ngx_http_session_writer_pause_handler;
-    w->pause.cancelable = 1;
+    ngx_http_session_writer_timers_init(w);
 
     w->task.handler = ngx_http_session_writer_thread;
     w->task.ctx = w;
@@ -326,7 +249,7 @@ ngx_http_session_writer_ready(ngx_http_session_writer_t *w)
  * takes no more, everything stays queued and a timer tries again.
  */
 
-static void
+void
 ngx_http_session_writer_start(ngx_http_session_writer_t *w)
 {
     ngx_uint_t  ready;
@@ -468,7 +391,7 @@ ngx_http_session_writer_ended(ngx_http_session_writer_t *w, ngx_queue_t *done)
  * without a waiter when their turn comes.
  */
 
-static void
+void
 ngx_http_session_writer_deliver(ngx_http_session_writer_t *w,
     ngx_queue_t *done)
 {
@@ -493,7 +416,7 @@ ngx_http_session_writer_deliver(ngx_http_session_writer_t *w,
 }
 
 
-static void
+void
 ngx_http_session_writer_resume(ngx_http_session_writer_t *w,
     ngx_http_session_op_t *op, ngx_http_session_outcome_e outcome)
 {
@@ -561,139 +484,5 @@ ngx_http_session_writer_gone(ngx_http_session_job_t *job)
         ngx_http_session_op_free(op);
     }
 
-    ngx_http_session_writer_timers(w);
-}
-
-
-/*
- * Brings the timers in line with what there is to do.  While a task is in
- * flight or a change is queued, one that is not cancelable keeps a gracefully
- * exiting worker in its loop.
- */
-
-static void
-ngx_http_session_writer_timers(ngx_http_session_writer_t *w)
-{
-    if (w->exited) {
-        return;
-    }
-
-    if (w->running || w->queue.nurgent) {
-        if (!w->alive.timer_set) {
-            ngx_add_timer(&w->alive, NGX_HTTP_SESSION_ALIVE);
-        }
-
-    } else if (w->alive.timer_set) {
-        ngx_del_timer(&w->alive);
-    }
-
-    if (w->queue.nspare && !w->spare_due && !w->pause.timer_set) {
-        ngx_add_timer(&w->pause, NGX_HTTP_SESSION_SPARE_PAUSE);
-    }
-
-    if (w->waiters && !w->deadline.timer_set) {
-        ngx_add_timer(&w->deadline, ngx_http_session_writer_left(w));
-    }
-
-    if (w->waiters == 0 && w->deadline.timer_set) {
-        ngx_del_timer(&w->deadline);
-    }
-}
-
-
-/* All wait equally long, so the oldest waiter is the first to give up. */
-
-static ngx_msec_t
-ngx_http_session_writer_left(ngx_http_session_writer_t *w)
-{
-    ngx_uint_t              i;
-    ngx_msec_int_t          left;
-    ngx_http_session_op_t  *op;
-
-    op = ngx_http_session_queue_oldest(&w->queue);
-
-    /* popped from two queues, so a batch is not quite in order */
-
-    left = op ? (ngx_msec_int_t) (op->job.deadline - ngx_current_msec)
-              : (ngx_msec_int_t) w->timeout;
-
-    for (i = 0; i < w->n; i++) {
-        op = w->batch[i];
-
-        if (op->job.waiter) {
-            left = ngx_min(left, (ngx_msec_int_t) (op->job.deadline
-                                                   - ngx_current_msec));
-        }
-    }
-
-    return (ngx_msec_t) ngx_max(left, 1);
-}
-
-
-static void
-ngx_http_session_writer_alive_handler(ngx_event_t *ev)
-{
-    ngx_http_session_writer_timers(ngx_http_session_writer);
-}
-
-
-static void
-ngx_http_session_writer_deadline_handler(ngx_event_t *ev)
-{
-    ngx_uint_t                  i;
-    ngx_queue_t                *q, late;
-    ngx_http_session_op_t      *op;
-    ngx_http_session_writer_t  *w;
-
-    w = ngx_http_session_writer;
-
-    ngx_http_session_queue_late(&w->queue, &late);
-
-    for (q = ngx_queue_head(&late);
-         q != ngx_queue_sentinel(&late);
-         q = ngx_queue_next(q))
-    {
-        op = ngx_queue_data(q, ngx_http_session_op_t, job.queue);
-
-        op->state = NGX_HTTP_SESSION_OP_ENDED;
-        op->outcome = NGX_HTTP_SESSION_OP_BUSY;
-    }
-
-    /* the batch neither ends nor changes while the event thread is here */
-
-    for (i = 0; w->running && i < w->n; i++) {
-        op = w->batch[i];
-
-        if (ngx_http_session_wait_late(&op->job)) {
-            ngx_http_session_writer_resume(w, op, NGX_HTTP_SESSION_OP_UNKNOWN);
-        }
-    }
-
-    ngx_http_session_writer_deliver(w, &late);
-    ngx_http_session_writer_timers(w);
-}
-
-
-static void
-ngx_http_session_writer_retry_handler(ngx_event_t *ev)
-{
-    ngx_http_session_writer_t  *w;
-
-    w = ngx_http_session_writer;
-
-    ngx_http_session_writer_start(w);
-    ngx_http_session_writer_timers(w);
-}
-
-
-static void
-ngx_http_session_writer_pause_handler(ngx_event_t *ev)
-{
-    ngx_http_session_writer_t  *w;
-
-    w = ngx_http_session_writer;
-    w->spare_due = 1;
-
-    ngx_http_session_writer_start(w);
     ngx_http_session_writer_timers(w);
 }
