@@ -34,7 +34,7 @@ CLI_OBJS := $(CLI_SRCS:%.c=$(B)/obj/%.o)
 STORE_ASAN := $(STORE_SRCS:%.c=$(B)/asan/%.o)
 TEXT_ASAN := $(TEXT_SRCS:%.c=$(B)/asan/%.o)
 
-.PHONY: all module sessionctl mint unit test check install clean fuzz-replay
+.PHONY: all module sessionctl mint unit test check install clean
 
 all: module sessionctl
 
@@ -96,6 +96,56 @@ $(B)/unit/text_%: t/unit/text_%.c $(wildcard t/unit/*.h) $(TEXT_ASAN)
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror $(SANITIZE) \
 	    -Ingx_module -o $@ $< $(TEXT_ASAN) -lcmocka
+
+
+# fuzz drivers, one per parser: fuzz-replay runs what is in the corpus,
+# fuzz lets libFuzzer look for more, FUZZ_SECONDS each.  What it finds lies in
+# build/fuzz/; an input worth keeping goes to t/fuzz/corpus/<driver>/.
+
+FUZZ_SECONDS ?= 30
+FUZZ_CC ?= clang
+FUZZ := $(filter-out replay,$(patsubst t/fuzz/%.c,%,$(wildcard t/fuzz/*.c)))
+FUZZ_STORE := token phc record
+FUZZ_TEXT := $(filter-out $(FUZZ_STORE),$(FUZZ))
+FUZZ_FLAGS := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror $(SANITIZE) \
+    -It/fuzz $(INCS)
+
+.PHONY: fuzz fuzz-replay
+
+fuzz-replay: $(FUZZ:%=$(B)/replay/%)
+	@for d in $(FUZZ); do $(B)/replay/$$d t/fuzz/corpus/$$d || exit 1; done
+
+$(FUZZ_TEXT:%=$(B)/replay/%): $(B)/replay/%: t/fuzz/%.c t/fuzz/replay.c \
+    t/fuzz/fuzz.h $(TEXT_ASAN)
+	@mkdir -p $(@D)
+	$(CC) $(FUZZ_FLAGS) -o $@ $< t/fuzz/replay.c $(TEXT_ASAN)
+
+$(FUZZ_STORE:%=$(B)/replay/%): $(B)/replay/%: t/fuzz/%.c t/fuzz/replay.c \
+    t/fuzz/fuzz.h $(STORE_ASAN)
+	@mkdir -p $(@D)
+	$(CC) $(FUZZ_FLAGS) -o $@ $< t/fuzz/replay.c $(STORE_ASAN) $(LIBS_STORE)
+
+fuzz: $(FUZZ:%=$(B)/fuzz/%)
+	@for d in $(FUZZ); do \
+	    mkdir -p $(B)/fuzz/corpus/$$d; \
+	    $(B)/fuzz/$$d -max_total_time=$(FUZZ_SECONDS) -max_len=4200 \
+	        -timeout=10 -artifact_prefix=$(B)/fuzz/$$d- \
+	        $(B)/fuzz/corpus/$$d t/fuzz/corpus/$$d \
+	        > $(B)/fuzz/$$d.log 2>&1 \
+	        || { tail -50 $(B)/fuzz/$$d.log; exit 1; }; \
+	    echo "$$d: $(FUZZ_SECONDS) s, nothing found"; \
+	done
+
+$(FUZZ_TEXT:%=$(B)/fuzz/%): $(B)/fuzz/%: t/fuzz/%.c t/fuzz/fuzz.h \
+    $(TEXT_SRCS) $(TEXT_HDRS)
+	@mkdir -p $(@D)
+	$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $< $(TEXT_SRCS)
+
+$(FUZZ_STORE:%=$(B)/fuzz/%): $(B)/fuzz/%: t/fuzz/%.c t/fuzz/fuzz.h \
+    $(STORE_SRCS) $(STORE_HDRS)
+	@mkdir -p $(@D)
+	$(FUZZ_CC) $(FUZZ_FLAGS) -fsanitize=fuzzer -o $@ $< $(STORE_SRCS) \
+	    $(LIBS_STORE)
 
 
 test:

@@ -1,0 +1,43 @@
+/*
+ * fuzz.h: what every driver needs.  A driver feeds one parser and checks one
+ * property of it; anything that does not hold ends the program, which is how
+ * libFuzzer learns of it.
+ */
+
+#ifndef FUZZ_H_INCLUDED
+#define FUZZ_H_INCLUDED
+
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+
+#define fuzz_check(condition)                                                \
+    do {                                                                     \
+        if (!(condition)) {                                                  \
+            fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);  \
+            abort();                                                         \
+        }                                                                    \
+    } while (0)
+
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+
+/* A buffer of exactly n bytes; free() it. */
+static inline uint8_t *
+fuzz_buffer(size_t n)
+{
+    uint8_t  *p;
+
+    p = malloc(n == 0 ? 1 : n);
+    fuzz_check(p != NULL);
+
+    return p;
+}
+
+
+#endif /* FUZZ_H_INCLUDED */
