@@ -16,6 +16,8 @@
  */
 
 
+#include "ngx_http_session_store.h"
+#include "store.h"
 #include "ngx_http_session_store_worker.h"
 #include "ngx_http_session_job.h"
 

@@ -4,6 +4,8 @@
  */
 
 
+#include "ngx_http_session_store.h"
+#include "store.h"
 #include "ngx_http_session_store_worker.h"
 
 

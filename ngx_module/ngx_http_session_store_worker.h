@@ -16,7 +16,11 @@
 
 
 #include "ngx_http_session_store.h"
-#include "store.h"
+
+
+#ifndef STORE_H_INCLUDED
+#error include store.h first: only the adapter may
+#endif
 
 
 /* What the secrets' pages are reached through while the cycle lives. */
