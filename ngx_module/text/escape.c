@@ -11,7 +11,7 @@
 #define TEXT_TIME_MAX  INT64_C(253402300799)    /* 9999-12-31T23:59:59Z */
 
 
-/* What an ASCII byte becomes; empty: itself. */
+/* What an ASCII byte that cannot stay becomes. */
 static text_span_t
 text_escape_entity(uint8_t c)
 {
@@ -35,32 +35,29 @@ text_escape_entity(uint8_t c)
     case '`':
         return text_span("&#96;");
 
-    case '\t':
-    case '\n':
-        break;
-
     default:
-        if (c < 0x20 || c == 0x7f) {
-            return text_span("\xef\xbf\xbd");
-        }
+        return text_span("\xef\xbf\xbd");
     }
-
-    return text_span("");
 }
 
 
 /*
  * A run of harmless characters is one piece that points into the input; each
- * character that is not harmless is a piece of its own.  The letters, which are
- * nearly everything, are told by two comparisons.
+ * character that is not harmless is a piece of its own.
  */
 size_t
 text_escape_html_step(text_span_t in, text_span_t *piece)
 {
-    size_t       i, len;
-    uint8_t      c;
-    uint32_t     code;
-    text_span_t  rest;
+    size_t                 i, len;
+    uint8_t                c;
+    uint32_t               code;
+    text_span_t            rest;
+    static const uint32_t  plain[4] = {
+        0x00000600,             /* tab, newline */
+        0xafffff3b,             /* all but " & ' < > */
+        0xffffffff,
+        0x7ffffffe              /* all but ` and DEL */
+    };
 
     len = 0;
     piece->len = 0;
@@ -69,7 +66,7 @@ text_escape_html_step(text_span_t in, text_span_t *piece)
         c = in.data[i];
         len = 1;
 
-        if (c > '`' && c < 0x7f) {
+        if (c < 0x80 && (plain[c >> 5] >> (c & 31) & 1)) {
             continue;
         }
 

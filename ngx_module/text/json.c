@@ -48,9 +48,15 @@ text_json_escape(text_json_t *json, uint32_t code)
 static int
 text_json_plain(uint32_t code)
 {
+    static const uint32_t  plain[4] = {
+        0x00000000,
+        0xafffffbb,             /* all but " & < > */
+        0xefffffff,             /* all but the backslash */
+        0x7fffffff              /* all but DEL */
+    };
+
     if (code < 0x80) {
-        return code >= 0x20 && code != 0x7f
-               && memchr("\"\\<>&", (int) code, 5) == NULL;
+        return plain[code >> 5] >> (code & 31) & 1;
     }
 
     return code >= 0xa0 && code != 0x2028 && code != 0x2029
@@ -70,9 +76,14 @@ text_json_quoted(text_json_t *json, text_span_t value)
     run = 0;
 
     for (i = 0; i < value.len; i += n) {
-        rest.data = value.data + i;
-        rest.len = value.len - i;
-        n = text_utf8_next(rest, &code);
+        code = value.data[i];
+        n = 1;
+
+        if (code >= 0x80) {
+            rest.data = value.data + i;
+            rest.len = value.len - i;
+            n = text_utf8_next(rest, &code);
+        }
 
         if (text_json_plain(code)) {
             continue;
