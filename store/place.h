@@ -1,0 +1,91 @@
+/*
+ * place.h: the store's directory and the files in it, looked at and locked
+ * without following links.  Knows nothing of LMDB.
+ *
+ *   open.lock         exclusive flock: one opener at a time
+ *   owner             shared flock for as long as a process has the store
+ *                     open; holds boot id and PID namespace
+ *   sessions.v1.mdb   and sessions.v1.mdb-lock, made by LMDB
+ *   events.v1.mdb     and events.v1.mdb-lock
+ *
+ * Lock order: open.lock, owner, LMDB's own.
+ *
+ * Every function that can fail writes a whole message into why, which has
+ * STORE_WHY_CHARS.
+ */
+
+#ifndef STORE_PLACE_H_INCLUDED
+#define STORE_PLACE_H_INCLUDED
+
+
+#include <sys/stat.h>
+
+#include "store.h"
+
+
+#define STORE_FILE_LOCK      "open.lock"
+#define STORE_FILE_OWNER     "owner"
+#define STORE_FILE_SESSIONS  "sessions.v1.mdb"
+#define STORE_FILE_EVENTS    "events.v1.mdb"
+#define STORE_FILE_NEWER     "sessions.v2.mdb"
+
+#define STORE_PATH_MAX       3800       /* leaves room for a file name */
+
+
+typedef struct {
+    int   dir;
+    char  path[STORE_PATH_MAX + 1];     /* without slashes at its end */
+} store_place_t;
+
+
+/* Sets the path alone. */
+int store_place_path(store_place_t *place, const char *path,
+    char *why) STORE_CHECK_RESULT;
+
+/* Opens the directory, whoever owns it: real, 0700. */
+int store_place_directory(store_place_t *place, const char *path,
+    struct stat *st, char *why) STORE_CHECK_RESULT;
+/* The same, ours and not on a network file system. */
+int store_place_open(store_place_t *place, const char *path,
+    char *why) STORE_CHECK_RESULT;
+void store_place_close(store_place_t *place);
+
+/* All files: there, regular, 0600, ours. */
+int store_place_check(const store_place_t *place, char *why)
+    STORE_CHECK_RESULT;
+
+/* Opens one file to read and write; flags may add O_CREAT (0600). */
+int store_place_file(const store_place_t *place, const char *name, int flags,
+    int *fd, char *why) STORE_CHECK_RESULT;
+
+/* flock() with a deadline.  STORE_BUSY when it passes. */
+int store_place_lock(int fd, int operation, int wait_ms) STORE_CHECK_RESULT;
+
+/* Takes open.lock; close *fd to let go. */
+int store_place_enter(const store_place_t *place, int flags, int wait_ms,
+    int *fd, char *why) STORE_CHECK_RESULT;
+
+/* Takes the owner file for as long as *fd is open; open.lock must be held. */
+int store_owner_take(const store_place_t *place, int wait_ms, int *fd,
+    char *why) STORE_CHECK_RESULT;
+/* Creates and fills it. */
+int store_owner_create(const store_place_t *place, char *why)
+    STORE_CHECK_RESULT;
+/* The same alone: STORE_BUSY while any other process has the store open. */
+int store_owner_claim(const store_place_t *place, int *fd,
+    char *why) STORE_CHECK_RESULT;
+
+/* For good, with no way back. */
+int store_privileges_drop(uid_t uid, gid_t gid) STORE_CHECK_RESULT;
+
+/* Says so and returns STORE_MISSING. */
+int store_place_missing(const char *path, char *why)
+    STORE_CHECK_RESULT;
+
+/* "<path>": <what>, cut at the end of the buffer. */
+__attribute__((format(printf, 3, 4)))
+void store_why(char *why, const char *path,
+    const char *format, ...);
+
+
+#endif /* STORE_PLACE_H_INCLUDED */

@@ -1,0 +1,263 @@
+#include <string.h>
+
+#include "walk.h"
+
+
+typedef struct {
+    store_session_visit_pt   visit;
+    void                    *data;
+} store_session_walk_t;
+
+typedef struct {
+    store_session_t         *session;
+    int                      found;
+    uint8_t                  ref[STORE_REF_BYTES];
+} store_session_match_t;
+
+
+static int store_session_ended(const store_session_t *session);
+static int store_session_visit(const void *row, void *data);
+static int store_session_match(const store_session_t *session, void *data);
+static int store_session_list_read(store_t *store, MDB_txn *txn,
+    const uint8_t *user, store_session_t *sessions, size_t *n);
+
+
+int
+store_session_judge(const store_session_t *s, const char *realm, size_t n,
+    int64_t now)
+{
+    if (s->realm.len != n || memcmp(s->realm.data, realm, n) != 0) {
+        return STORE_REALM;
+    }
+
+    if (s->end != STORE_END_NONE) {
+        return store_session_ended(s);
+    }
+
+    if (s->created > now + STORE_FUTURE_SECONDS) {
+        return STORE_FUTURE;
+    }
+
+    if (now >= s->created + s->lifetime) {
+        return STORE_EXPIRED;
+    }
+
+    if (s->idle && now >= s->seen + s->idle) {
+        return STORE_IDLE;
+    }
+
+    return STORE_OK;
+}
+
+
+static int
+store_session_ended(const store_session_t *s)
+{
+    switch (s->end) {
+
+    case STORE_END_IDLE:
+        return STORE_IDLE;
+
+    case STORE_END_EXPIRED:
+        return STORE_EXPIRED;
+
+    case STORE_END_DISABLED:
+    case STORE_END_DELETED:
+        return STORE_DISABLED;
+
+    default:
+        return STORE_REVOKED;
+    }
+}
+
+
+int64_t
+store_session_expires(const store_session_t *s)
+{
+    int64_t  absolute, idle;
+
+    absolute = s->created + s->lifetime;
+    idle = s->seen + s->idle;
+
+    return s->idle && idle < absolute ? idle : absolute;
+}
+
+
+int
+store_session_get(store_t *store, const uint8_t key[STORE_KEY_BYTES],
+    store_session_t *session)
+{
+    int       rc;
+    MDB_txn  *txn;
+    MDB_val   value;
+
+    rc = store_read_begin(store->sessions, &txn);
+    if (rc != STORE_OK) {
+        return rc;
+    }
+
+    rc = store_db_get(txn, store->sessions->db[STORE_SESSION], key,
+                      STORE_KEY_BYTES, &value);
+
+    if (rc == STORE_OK) {
+        rc = store_session_decode(key, value.mv_data, value.mv_size, session,
+                                  NULL);
+    }
+
+    store_read_end(txn);
+
+    return rc;
+}
+
+
+int
+store_session_list(store_t *store, const uint8_t user[STORE_USER_BYTES],
+    store_session_t *sessions, size_t *n)
+{
+    int       rc;
+    MDB_txn  *txn;
+
+    rc = store_read_begin(store->sessions, &txn);
+    if (rc != STORE_OK) {
+        *n = 0;
+        return rc;
+    }
+
+    rc = store_session_list_read(store, txn, user, sessions, n);
+
+    store_read_end(txn);
+
+    return rc;
+}
+
+
+/* Keys begin with the time, so newest first is backwards.  An index entry
+ * whose record is gone or does not decode is no session. */
+static int
+store_session_list_read(store_t *store, MDB_txn *txn, const uint8_t *user,
+    store_session_t *sessions, size_t *n)
+{
+    int             rc;
+    size_t          room;
+    MDB_val         k, v;
+    MDB_cursor     *cursor;
+    const MDB_dbi  *db;
+
+    db = store->sessions->db;
+    room = *n;
+    *n = 0;
+
+    rc = mdb_cursor_open(txn, db[STORE_SESSION_BY_USER], &cursor);
+    if (rc != 0) {
+        return rc;
+    }
+
+    rc = store_db_seek_last(cursor, user, STORE_USER_BYTES, STORE_INDEX_BYTES,
+                            &k, &v);
+
+    while (rc == STORE_OK && *n < room
+           && store_db_has_prefix(&k, STORE_INDEX_BYTES, user,
+                                  STORE_USER_BYTES))
+    {
+        const uint8_t  *key = (const uint8_t *) k.mv_data + STORE_USER_BYTES;
+
+        rc = store_db_get(txn, db[STORE_SESSION], key, STORE_KEY_BYTES, &v);
+
+        if (rc == STORE_OK) {
+            rc = store_session_decode(key, v.mv_data, v.mv_size, &sessions[*n],
+                                      NULL);
+        }
+
+        if (rc == STORE_OK && sessions[*n].end == STORE_END_NONE) {
+            (*n)++;
+
+        } else if (!store_expected(rc)) {
+            break;
+        }
+
+        rc = store_db_step(cursor, MDB_PREV, &k, &v);
+    }
+
+    mdb_cursor_close(cursor);
+
+    return store_expected(rc) ? STORE_OK : rc;
+}
+
+
+int
+store_session_each(store_t *store, store_session_visit_pt visit, void *data)
+{
+    store_walk_t          walk;
+    store_session_walk_t  ctx;
+
+    ctx.visit = visit;
+    ctx.data = data;
+
+    walk.env = store->sessions;
+    walk.db = store->sessions->db[STORE_SESSION];
+    walk.key_len = STORE_KEY_BYTES;
+    walk.row_size = sizeof(store_session_t);
+    walk.decode = store_session_row;
+    walk.visit = store_session_visit;
+    walk.data = &ctx;
+
+    return store_walk(&walk, NULL);
+}
+
+
+static int
+store_session_visit(const void *row, void *data)
+{
+    store_session_walk_t  *ctx = data;
+
+    return ctx->visit(row, ctx->data);
+}
+
+
+/* A live session goes before an ended one, should two share a ref. */
+int
+store_session_find(store_t *store, const char *ref, size_t n,
+    store_session_t *session)
+{
+    int                    rc;
+    store_session_match_t  match;
+
+    if (n != STORE_REF_CHARS
+        || store_base64url_decode(ref, n, match.ref, STORE_REF_BYTES)
+           != STORE_OK)
+    {
+        return STORE_MALFORMED;
+    }
+
+    match.session = session;
+    match.found = 0;
+
+    rc = store_session_each(store, store_session_match, &match);
+
+    if (match.found) {
+        return STORE_OK;
+    }
+
+    return rc == STORE_OK ? STORE_NOT_FOUND : rc;
+}
+
+
+static int
+store_session_match(const store_session_t *s, void *data)
+{
+    store_session_match_t  *match = data;
+
+    if (memcmp(s->key + STORE_KEY_BYTES - STORE_REF_BYTES, match->ref,
+               STORE_REF_BYTES)
+        != 0)
+    {
+        return 0;
+    }
+
+    *match->session = *s;
+    match->found = 1;
+
+    /* any value but 0 ends the walk */
+
+    return s->end == STORE_END_NONE;
+}
