@@ -214,12 +214,12 @@ X-Status: expired
 alice
 
 === TEST 29: idle for too long
---- session: alice created=-3600 seen=-301 idle=300
+--- session: alice created=-600 seen=-301 idle=300
 --- response_headers
 X-Status: idle
 
 === TEST 30: idle, but not for too long
---- session: alice created=-3600 seen=-200 idle=300
+--- session: alice created=-400 seen=-200 idle=300
 --- response_body chomp
 alice
 
