@@ -8,6 +8,32 @@
 #define STORE_ERROR_CHARS  128
 
 
+/* by store_code_t, whose values are 0, -1, -2... */
+static const char *const  store_codes[] = {
+    [-STORE_OK] = "ok",
+    [-STORE_NOT_FOUND] = "not found",
+    [-STORE_EXISTS] = "exists already",
+    [-STORE_MALFORMED] = "malformed",
+    [-STORE_BAD_SIGNATURE] = "bad signature",
+    [-STORE_UNKNOWN_KEY] = "signed with a key that is not loaded",
+    [-STORE_REVOKED] = "revoked",
+    [-STORE_IDLE] = "idle for too long",
+    [-STORE_EXPIRED] = "expired",
+    [-STORE_DISABLED] = "user disabled or deleted",
+    [-STORE_FUTURE] = "created in the future",
+    [-STORE_REALM] = "belongs to another realm",
+    [-STORE_BAD_PASSWORD] = "wrong password",
+    [-STORE_CONFLICT] = "changed meanwhile",
+    [-STORE_LIMIT] = "limit reached",
+    [-STORE_CORRUPT] = "damaged record",
+    [-STORE_VERSION] = "newer format",
+    [-STORE_MISSING] = "store missing",
+    [-STORE_BUSY] = "in use by another process",
+    [-STORE_UNSAFE] = "unsafe owner, mode or file type",
+    [-STORE_INVALID] = "invalid argument"
+};
+
+
 static const char *store_code_text(int code);
 static const char *store_errno_text(int code);
 
@@ -34,74 +60,15 @@ store_strerror(int code)
 static const char *
 store_code_text(int code)
 {
-    switch (code) {
+    size_t  i;
 
-    case STORE_OK:
-        return "ok";
+    i = (size_t) -(long long) code;
 
-    case STORE_NOT_FOUND:
-        return "not found";
-
-    case STORE_EXISTS:
-        return "exists already";
-
-    case STORE_MALFORMED:
-        return "malformed";
-
-    case STORE_BAD_SIGNATURE:
-        return "bad signature";
-
-    case STORE_UNKNOWN_KEY:
-        return "signed with a key that is not loaded";
-
-    case STORE_REVOKED:
-        return "revoked";
-
-    case STORE_IDLE:
-        return "idle for too long";
-
-    case STORE_EXPIRED:
-        return "expired";
-
-    case STORE_DISABLED:
-        return "user disabled or deleted";
-
-    case STORE_FUTURE:
-        return "created in the future";
-
-    case STORE_REALM:
-        return "belongs to another realm";
-
-    case STORE_BAD_PASSWORD:
-        return "wrong password";
-
-    case STORE_CONFLICT:
-        return "changed meanwhile";
-
-    case STORE_LIMIT:
-        return "limit reached";
-
-    case STORE_CORRUPT:
-        return "damaged record";
-
-    case STORE_VERSION:
-        return "newer format";
-
-    case STORE_MISSING:
-        return "store missing";
-
-    case STORE_BUSY:
-        return "in use by another process";
-
-    case STORE_UNSAFE:
-        return "unsafe owner, mode or file type";
-
-    case STORE_INVALID:
-        return "invalid argument";
-
-    default:
+    if (i >= sizeof(store_codes) / sizeof(store_codes[0])) {
         return "unknown error";
     }
+
+    return store_codes[i];
 }
 
 
