@@ -152,7 +152,9 @@ sub find_form {
 
     return if !$page;
 
-    while ($page->body =~ m{<form\b([^>]*)>(.*?)</form>}gis) {
+    my $body = $page->body;
+
+    while ($body =~ m{<form\b([^>]*)>(.*?)</form>}gis) {
         my ($tag, $inside) = ($1, $2);
         my %form = (action => attribute($tag, 'action'),
                     method => attribute($tag, 'method'), hidden => {});
