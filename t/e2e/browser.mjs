@@ -75,7 +75,7 @@ async function shoot(page, name) {
         await page.setViewportSize(viewport);
 
         for (const colorScheme of ['light', 'dark']) {
-            await page.emulateMedia({ colorScheme });
+            await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
             await page.screenshot({
                 path: `${shots}/${name}-${size}-${colorScheme}.png`,
                 fullPage: true });
@@ -87,7 +87,7 @@ async function shoot(page, name) {
         ok(!wide, `${name} fits a ${size}`);
     }
 
-    await page.emulateMedia({ colorScheme: 'light' });
+    await page.emulateMedia({ colorScheme: 'light', reducedMotion: null });
     await page.setViewportSize(desktop);
 }
 
