@@ -42,7 +42,7 @@ our $nobody = 'nobody';
 
 # workers (1), master (1), user (root's tests only; also owns the store),
 # level of the error log (info), users (list for mint; the default ones), bare
-# (no store is made).
+# (1: no store is made; 'nginx': the module is not loaded either).
 
 sub new {
     my ($class, %arg) = @_;
@@ -124,8 +124,10 @@ sub globals {
     my $user = $self->{user} // ($> == 0 ? 'root' : undef);
     my $master = $self->{master} ? 'on' : 'off';
 
-    return <<"END" . (defined $user ? "user $user;\n" : '');
-load_module $Session::World::module;
+    my $load = $self->{bare} && $self->{bare} eq 'nginx' ? ''
+             : "load_module $Session::World::module;\n";
+
+    return $load . <<"END" . (defined $user ? "user $user;\n" : '');
 pid $self->{dir}/logs/nginx.pid;
 error_log $self->{dir}/logs/error.log $self->{level};
 worker_processes $self->{workers};
@@ -351,7 +353,7 @@ sub DESTROY {
     local ($?, $@);
 
     $self->{nginx}->stop if $self->{nginx};
-    $_->stop for @{ $self->{echo} };
+    $_ && $_->stop for @{ $self->{echo} || [] };
 
     Test::More::diag("--- end of error.log\n", $self->log_tail, "\n---");
     Test::More::fail('done() was not called');
