@@ -9,7 +9,6 @@ use warnings;
 
 use Cwd qw(abs_path);
 use File::Basename qw(dirname);
-use File::Copy qw(copy);
 use File::Temp ();
 
 our $project = abs_path(dirname(__FILE__) . '/../../..');
@@ -55,22 +54,16 @@ sub fresh {
         return $world;
     }
 
+    # Lock files are of the process that made them; LMDB makes new ones.
     if (!$template) {
         mkdir "$home/template";
-        $template = { store => "$home/template/store",
-                      keys => "$home/template/keys" };
-        mint('world', $template->{store}, $template->{keys}, @users);
+        mint('world', "$home/template/store", "$home/template/keys", @users);
+        unlink glob "$home/template/store/*-lock";
+        $template = "$home/template";
     }
 
-    mkdir $world->{store}, 0700 or die "$world->{store}: $!\n";
-
-    for my $file (glob("$template->{store}/*"), $template->{keys}) {
-        next if $file =~ /-lock\z/;
-
-        my $to = $file =~ s{\A\Q$home\E/template/}{$dir/}r;
-
-        copy($file, $to) && chmod 0600, $to or die "$to: $!\n";
-    }
+    system('cp', '-a', '--sparse=always', "$template/store", "$template/keys",
+           $dir) == 0 or die "cannot copy the store to $dir\n";
 
     return $world;
 }
