@@ -27,7 +27,7 @@ add_response_body_check(sub {
     ok(!$seen{$body}++, $block->name . ' - the nonce is new');
 });
 
-plan tests => repeat_each() * (2 * blocks() + 29);
+plan tests => repeat_each() * (2 * blocks() + 35);
 
 run_tests();
 
@@ -687,3 +687,91 @@ Content-Security-Policy: default-src 'self' $host
 GET / HTTP/1.0
 --- response_headers
 Content-Security-Policy: default-src 'self'
+
+
+
+=== TEST 49: our pages have a policy of their own
+--- config
+    location = /sign_in { session_page sign_in; }
+--- request
+GET /sign_in
+--- response_headers_like
+Content-Security-Policy: default-src 'none'; style-src 'self' 'nonce-([A-Za-z0-9+/]{22}==)'; img-src 'self' data:; script-src 'nonce-\1'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'
+X-Content-Type-Options: nosniff
+Referrer-Policy: strict-origin-when-cross-origin
+
+
+
+=== TEST 50: what is inherited does not apply to them
+--- config
+    csp "default-src *" replace;
+    security_headers off;
+    location = /sign_in { session_page sign_in; }
+--- request
+GET /sign_in
+--- response_headers_like
+Content-Security-Policy: default-src 'none'; .* frame-ancestors 'none'
+X-Content-Type-Options: nosniff
+Referrer-Policy: strict-origin-when-cross-origin
+
+
+
+=== TEST 51: nor does "off"
+--- config
+    location = /sign_in { session_page sign_in; csp off; }
+--- request
+GET /sign_in
+--- response_headers_like
+Content-Security-Policy: default-src 'none'; .* frame-ancestors 'none'
+
+
+
+=== TEST 52: a policy in the very location does
+--- config
+    location = /sign_in { session_page sign_in; csp "script-src 'nonce'"; }
+--- request
+GET /sign_in
+--- response_headers_like
+Content-Security-Policy: script-src 'nonce-[A-Za-z0-9+/]{22}=='
+
+
+
+=== TEST 53: an error page of ours in another's location
+--- config
+    location / { session_require role=admin; csp "default-src *"; }
+--- session: alice
+--- request
+GET /index.html
+--- more_headers
+Accept: text/html
+Sec-Fetch-Mode: navigate
+--- error_code: 403
+--- response_headers_like
+Content-Security-Policy: default-src 'none'; .* frame-ancestors 'none'
+
+
+
+=== TEST 54: an error page of the operator's after one of ours
+--- config
+    error_page 403 /sorry.html;
+    location / { session_require role=admin; csp "default-src *"; }
+    location = /sorry.html { csp "style-src *"; return 403 "sorry"; }
+--- session: alice
+--- request
+GET /index.html
+--- error_code: 403
+--- response_headers
+Content-Security-Policy: style-src *
+--- response_body: sorry
+
+
+
+=== TEST 55: the page has the nonce of its header
+--- config
+    location = /sign_in { session_page sign_in; }
+--- request
+GET /sign_in
+--- more_headers
+Accept: text/html
+--- raw_response_headers_like: Content-Security-Policy: default-src 'none'
+--- response_body_like: nonce="[A-Za-z0-9+/]{22}=="
