@@ -282,7 +282,7 @@ ngx_http_session_dashboard_gone(ngx_http_request_t *r)
         NGX_HTTP_SESSION_PAGE_SIGN_IN
     };
 
-    ngx_str_null(&empty);
+    ngx_str_set(&empty, "");
 
     if (ngx_http_session_set_cookie(r, NGX_HTTP_SESSION_COOKIE_SESSION,
                                     &empty)

@@ -259,7 +259,11 @@ ngx_http_session_form_wipe_request(ngx_http_request_t *r)
         ngx_http_session_wipe(rb->buf->start, rb->buf->last - rb->buf->start);
     }
 
-    rb->bufs = NULL;
+    /* a mirror that is still to start needs as many bytes as it announces */
+
+    if (r->main->posted_requests == NULL) {
+        rb->bufs = NULL;
+    }
 }
 
 

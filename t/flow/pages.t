@@ -206,6 +206,8 @@ sub login {
 
     $t->write_file('pages/signed_out.html', '{{nonsense}}');
 
+    local $ENV{LD_PRELOAD} = $ENV{TEST_NGINX_LD_PRELOAD}
+        if $ENV{TEST_NGINX_LD_PRELOAD};
     my ($code, $text) = $t->test_config;
 
     isnt $code, 0, 'nginx -t refuses a broken template';
