@@ -3,6 +3,10 @@
 #include "write.h"
 
 
+static int store_live_keys(store_write_t *w,
+    const uint8_t user[STORE_USER_BYTES], const uint8_t *after, size_t *n);
+
+
 int
 store_live_get(store_write_t *w, const uint8_t key[STORE_KEY_BYTES],
     store_live_t *live)
@@ -91,17 +95,54 @@ store_live_drop(store_write_t *w, const uint8_t user[STORE_USER_BYTES],
 }
 
 
-/* Keys first, records second: both are read before anything is put. */
+/* Keys first, records second: a cursor is not kept over a get that may fail. */
 int
 store_live_room(store_write_t *w, const uint8_t user[STORE_USER_BYTES],
     const uint8_t *after, size_t *n)
 {
     int            rc;
     size_t         i;
-    uint8_t        from[STORE_INDEX_BYTES] = { 0 };
-    MDB_val        k, v;
-    MDB_cursor    *cursor;
+    uint8_t        key[STORE_KEY_BYTES];
     store_live_t  *live;
+
+    rc = store_live_keys(w, user, after, n);
+    if (rc != STORE_OK) {
+        return rc;
+    }
+
+    for (i = 0; i < *n; i++) {
+        live = &w->store->room[i].live;
+        memcpy(key, live->session.key, STORE_KEY_BYTES);
+
+        rc = store_live_get(w, key, live);
+
+        if (!store_expected(rc)) {
+            return rc;
+        }
+
+        /* a record that did not decode has left the key undefined */
+
+        memcpy(live->session.key, key, STORE_KEY_BYTES);
+
+        if (rc == STORE_OK && live->session.end != STORE_END_NONE) {
+            rc = STORE_REVOKED;
+        }
+
+        w->store->room[i].rc = rc;
+    }
+
+    return STORE_OK;
+}
+
+
+static int
+store_live_keys(store_write_t *w, const uint8_t user[STORE_USER_BYTES],
+    const uint8_t *after, size_t *n)
+{
+    int          rc;
+    uint8_t      from[STORE_INDEX_BYTES] = { 0 };
+    MDB_val      k, v;
+    MDB_cursor  *cursor;
 
     *n = 0;
     memcpy(from, user, STORE_USER_BYTES);
@@ -127,9 +168,8 @@ store_live_room(store_write_t *w, const uint8_t user[STORE_USER_BYTES],
            && store_db_has_prefix(&k, STORE_INDEX_BYTES, user,
                                   STORE_USER_BYTES))
     {
-        live = &w->store->room[*n].live;
-        memcpy(live->session.key, (uint8_t *) k.mv_data + STORE_USER_BYTES,
-               STORE_KEY_BYTES);
+        memcpy(w->store->room[*n].live.session.key,
+               (uint8_t *) k.mv_data + STORE_USER_BYTES, STORE_KEY_BYTES);
         (*n)++;
 
         rc = store_db_step(cursor, MDB_NEXT, &k, &v);
@@ -137,32 +177,7 @@ store_live_room(store_write_t *w, const uint8_t user[STORE_USER_BYTES],
 
     mdb_cursor_close(cursor);
 
-    if (!store_expected(rc)) {
-        return rc;
-    }
-
-    for (i = 0; i < *n; i++) {
-        live = &w->store->room[i].live;
-        memcpy(from, live->session.key, STORE_KEY_BYTES);
-
-        rc = store_live_get(w, from, live);
-
-        if (!store_expected(rc)) {
-            return rc;
-        }
-
-        /* a record that did not decode has left the key undefined */
-
-        memcpy(live->session.key, from, STORE_KEY_BYTES);
-
-        if (rc == STORE_OK && live->session.end != STORE_END_NONE) {
-            rc = STORE_REVOKED;
-        }
-
-        w->store->room[i].rc = rc;
-    }
-
-    return STORE_OK;
+    return store_expected(rc) ? STORE_OK : rc;
 }
 
 

@@ -7,6 +7,8 @@
 #include "open.h"
 
 
+static int store_open_files(store_t *store, const store_place_t *place,
+    size_t map_size, char *why);
 static size_t store_quota(size_t quota, size_t map_size);
 static int store_open_meta(store_env_t *env, int events,
     uint8_t id[STORE_STORE_ID_BYTES]);
@@ -60,9 +62,8 @@ int
 store_open_entered(const store_place_t *place, const store_options_t *options,
     int alone, store_t **out, char *why)
 {
-    int       rc, dead;
+    int       rc;
     size_t    map_size;
-    uint8_t   events_id[STORE_STORE_ID_BYTES];
     store_t  *store;
 
     store = calloc(1, sizeof(store_t));
@@ -84,41 +85,8 @@ store_open_entered(const store_place_t *place, const store_options_t *options,
         goto failed;
     }
 
-    rc = store_env_open(place, STORE_FILE_SESSIONS, map_size, 0,
-                        &store->sessions, why);
+    rc = store_open_files(store, place, map_size, why);
     if (rc != STORE_OK) {
-        goto failed;
-    }
-
-    rc = store_env_open(place, STORE_FILE_EVENTS, map_size, 0, &store->events,
-                        why);
-    if (rc != STORE_OK) {
-        goto failed;
-    }
-
-    rc = store_open_meta(store->sessions, 0, store->id);
-
-    if (rc == STORE_OK) {
-        rc = store_open_meta(store->events, 1, events_id);
-    }
-
-    if (rc != STORE_OK) {
-        store_why(why, place->path, rc == STORE_VERSION
-                  ? "made by a newer version" : "meta records: %s",
-                  store_strerror(rc));
-        goto failed;
-    }
-
-    if (memcmp(store->id, events_id, sizeof(events_id)) != 0) {
-        store_why(why, place->path, "%s and %s belong to different stores",
-                  STORE_FILE_SESSIONS, STORE_FILE_EVENTS);
-        rc = STORE_CORRUPT;
-        goto failed;
-    }
-
-    rc = store_reader_check(store, &dead);
-    if (rc != STORE_OK) {
-        store_why(why, place->path, "reader table: %s", store_strerror(rc));
         goto failed;
     }
 
@@ -134,6 +102,52 @@ store_open_entered(const store_place_t *place, const store_options_t *options,
 failed:
 
     store_abandon(store);
+
+    return rc;
+}
+
+
+static int
+store_open_files(store_t *store, const store_place_t *place, size_t map_size,
+    char *why)
+{
+    int      rc, dead;
+    uint8_t  id[STORE_STORE_ID_BYTES];
+
+    rc = store_env_open(place, STORE_FILE_SESSIONS, map_size, 0,
+                        &store->sessions, why);
+    if (rc != STORE_OK) {
+        return rc;
+    }
+
+    rc = store_env_open(place, STORE_FILE_EVENTS, map_size, 0, &store->events,
+                        why);
+    if (rc != STORE_OK) {
+        return rc;
+    }
+
+    rc = store_open_meta(store->sessions, 0, store->id);
+
+    if (rc == STORE_OK) {
+        rc = store_open_meta(store->events, 1, id);
+    }
+
+    if (rc != STORE_OK) {
+        store_why(why, place->path, "databases: %s", store_strerror(rc));
+        return rc;
+    }
+
+    if (memcmp(store->id, id, sizeof(id)) != 0) {
+        store_why(why, place->path, "%s and %s belong to different stores",
+                  STORE_FILE_SESSIONS, STORE_FILE_EVENTS);
+        return STORE_CORRUPT;
+    }
+
+    rc = store_reader_check(store, &dead);
+
+    if (rc != STORE_OK) {
+        store_why(why, place->path, "reader table: %s", store_strerror(rc));
+    }
 
     return rc;
 }

@@ -10,6 +10,8 @@
 #define STORE_RESTORE_PROGRESS  1000
 
 
+static void store_restore_why(const store_restore_t *restore, int rc,
+    const char *path, char *why);
 static int store_restore_into(store_t *store, store_restore_t *restore,
     FILE *in, store_progress_pt progress, void *data);
 static int store_restore_begin(store_t *store, store_restore_t *restore);
@@ -70,19 +72,8 @@ store_restore(const store_options_t *options, FILE *in, unsigned flags,
 
     store_abandon(store);
 
-    if (rc == STORE_OK) {
-        goto done;
-    }
-
-    if (restore->wrong == NULL) {
-        store_why(why, place.path, "%s", store_strerror(rc));
-
-    } else if (restore->line) {
-        store_why(why, place.path, "line %llu: %s",
-                  (unsigned long long) restore->line, restore->wrong);
-
-    } else {
-        store_why(why, place.path, "%s", restore->wrong);
+    if (rc != STORE_OK) {
+        store_restore_why(restore, rc, place.path, why);
     }
 
 done:
@@ -97,6 +88,24 @@ done:
     store_place_close(&place);
 
     return rc;
+}
+
+
+static void
+store_restore_why(const store_restore_t *restore, int rc, const char *path,
+    char *why)
+{
+    const char  *wrong;
+
+    wrong = restore->wrong ? restore->wrong : store_strerror(rc);
+
+    if (restore->line) {
+        store_why(why, path, "line %llu: %s",
+                  (unsigned long long) restore->line, wrong);
+
+    } else {
+        store_why(why, path, "%s", wrong);
+    }
 }
 
 

@@ -142,6 +142,7 @@ store_session_list_read(store_t *store, MDB_txn *txn, const uint8_t *user,
     MDB_val         k, v;
     MDB_cursor     *cursor;
     const MDB_dbi  *db;
+    const uint8_t  *key;
 
     db = store->sessions->db;
     room = *n;
@@ -159,7 +160,7 @@ store_session_list_read(store_t *store, MDB_txn *txn, const uint8_t *user,
            && store_db_has_prefix(&k, STORE_INDEX_BYTES, user,
                                   STORE_USER_BYTES))
     {
-        const uint8_t  *key = (const uint8_t *) k.mv_data + STORE_USER_BYTES;
+        key = (const uint8_t *) k.mv_data + STORE_USER_BYTES;
 
         rc = store_db_get(txn, db[STORE_SESSION], key, STORE_KEY_BYTES, &v);
 
