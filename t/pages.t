@@ -489,3 +489,33 @@ sign_up
 --- must_die
 --- error_log
 "session_page" directive is duplicate
+
+
+
+=== TEST 37: a mirror of the server gets no password
+--- http_config
+    log_format body "$uri body=[$request_body]";
+--- config
+    mirror /mirror;
+    access_log logs/access.log body;
+    location = /dashboard { session_page dashboard; }
+    location = /mirror {
+        internal;
+        proxy_pass http://127.0.0.1:$TEST_NGINX_SERVER_PORT/sink;
+    }
+    location = /sink {
+        mirror off;
+        proxy_pass http://127.0.0.1:$TEST_NGINX_SERVER_PORT/drain;
+    }
+    location = /drain { mirror off; return 204; }
+--- session: alice
+--- request
+POST /dashboard
+secret=hunter2
+--- more_headers
+Content-Type: application/x-www-form-urlencoded
+--- error_code: 403
+--- access_log eval
+qr{/sink body=\[(?:\\x00){14}\]}
+--- no_access_log
+hunter2
