@@ -48,6 +48,9 @@ store_restore_row(store_restore_t *restore, const char *line, size_t n)
         { "end", store_restore_end },
     };
 
+    name = NULL;
+    len = 0;
+
     rc = store_json_parse(&restore->json, line, n);
 
     if (rc == STORE_OK) {
@@ -126,6 +129,8 @@ store_restore_end(store_restore_t *restore)
     store_json_t  *json;
 
     json = &restore->json;
+    sessions = 0;
+    events = 0;
 
     rc = store_json_get_number(json, "users", UINT64_MAX, &users);
 

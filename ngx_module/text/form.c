@@ -55,9 +55,11 @@ text_form_pair(uint8_t *p, uint8_t *end, text_form_field_t *fields, size_t n)
 
     rc = text_form_decode(p, equal == NULL ? end : equal, &name);
 
-    if (rc == TEXT_FORM_OK) {
-        rc = text_form_decode(equal == NULL ? end : equal + 1, end, &value);
+    if (rc != TEXT_FORM_OK) {
+        return rc;
     }
+
+    rc = text_form_decode(equal == NULL ? end : equal + 1, end, &value);
 
     if (rc != TEXT_FORM_OK) {
         return rc;
