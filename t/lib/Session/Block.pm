@@ -95,6 +95,10 @@ sub configure {
             if $http !~ /^\s*session_store\b/m;
     }
 
+    # what nginx says of a configuration stands in its log too
+    $block->set_value('suppress_stderr', 1)
+        if !$Test::Nginx::Socket::StandIn;
+
     $block->set_value('main_config', $main);
     $block->set_value('http_config', $http);
 }
