@@ -21,9 +21,12 @@ static char  slow_control[512];
 static char  slow_calls[520];
 
 
+static void slow_init(void) __attribute__((constructor));
+
+
 /* nginx clears the environment of its workers. */
 
-__attribute__((constructor)) static void
+static void
 slow_init(void)
 {
     const char  *name;
@@ -92,8 +95,8 @@ slow_says(const char *word)
 int
 fdatasync(int fd)
 {
-    int            (*real)(int);
-    struct timespec  pause;
+    int             (*real)(int);
+    struct timespec   pause;
 
     pause.tv_sec = 0;
     pause.tv_nsec = 2000000;
