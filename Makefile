@@ -151,5 +151,21 @@ $(FUZZ_STORE:%=$(B)/fuzz/%): $(B)/fuzz/%: t/fuzz/%.c t/fuzz/fuzz.h \
 test:
 	bin/test
 
+
+# what nginx.conf and a person need; build first, install as root
+
+install:
+	install -d $(DESTDIR)$(MODULES_DIR) $(DESTDIR)$(PREFIX)/bin \
+	    $(DESTDIR)$(CONF_DIR)
+	install -m 644 $(B)/ngx_http_session_module.so $(DESTDIR)$(MODULES_DIR)/
+	install -m 755 $(B)/sessionctl $(DESTDIR)$(PREFIX)/bin/
+	install -m 644 deploy/session_pages.conf $(DESTDIR)$(CONF_DIR)/
+
+
+# what can be checked without a server
+
+check: module
+	PERL5LIB=t/lib prove t/style.t t/docs.t
+
 clean:
 	rm -rf $(B)
