@@ -18,18 +18,19 @@ no_root_location();
 
 # What the application behind sees.
 
+my $seen = join ' ', map({ "$_=\$http_x_session_$_" }
+                         qw(user id name roles ref)), 'cookie=$http_cookie';
+
 add_block_preprocessor(sub {
     my ($block) = @_;
 
-    $block->set_value('http_config', ($block->http_config // '') . <<'END');
+    $block->set_value('http_config', ($block->http_config // '') . <<"END");
 
     server {
-        listen $TEST_NGINX_RAND_PORT_1;
+        listen \$TEST_NGINX_RAND_PORT_1;
         underscores_in_headers on;
         ignore_invalid_headers off;
-        location / {
-            return 200 "user=$http_x_session_user id=$http_x_session_id name=$http_x_session_name roles=$http_x_session_roles ref=$http_x_session_ref cookie=$http_cookie";
-        }
+        location / { return 200 "$seen"; }
     }
     underscores_in_headers on;
     ignore_invalid_headers off;
