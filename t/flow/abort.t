@@ -73,7 +73,7 @@ for my $way (qw(close reset finish)) {
 # ---------------------------------------------------- the answer unread ---
 
 {
-    my $c = prepared();
+    my $c = prepared($t);
 
     $c->send(attempt($c, 'bob'));
     $t->wait_for(sub { live('bob') == 1 });
@@ -86,25 +86,11 @@ for my $way (qw(close reset finish)) {
 $t->done;
 
 
-# An open connection with a pre-session cookie and its token.
-
-sub prepared {
-    my $c = $t->client;
-    my ($pre, $csrf) = Session::World::before($t->world);
-
-    $c->cookie("$Session::World::cookie-pre", $pre);
-    $c->{csrf} = $csrf;
-    $c->open;
-
-    return $c;
-}
-
-
 # Does something, lets the server see it, goes away, and asks for the next.
 
 sub gone {
     my ($way, $what, $do, $full) = @_;
-    my $c = prepared();
+    my $c = prepared($t);
     my $lines = logged();
 
     $do->($c);
@@ -127,7 +113,7 @@ sub gone_committing {
     my ($way) = @_;
 
     my $uncertain = uncertain();
-    my $c = prepared();
+    my $c = prepared($t);
     my $lines = logged();
 
     hold();
@@ -156,7 +142,7 @@ sub release { unlink $hold, "$hold.waiting" }
 # Somebody whose hash takes its time.
 
 sub busy {
-    my $c = prepared();
+    my $c = prepared($t);
 
     $c->send(attempt($c, 'nobody'));
     $t->client->get('/up');
@@ -167,7 +153,7 @@ sub busy {
 
 sub served {
     my ($after) = @_;
-    my $c = prepared();
+    my $c = prepared($t);
 
     $c->send(attempt($c, 'bob'));
 

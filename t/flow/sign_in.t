@@ -161,8 +161,8 @@ my $workers = each_worker($t);
                            : $token eq 'own' || $token eq 'header';
                 my $field = ref $token{$token} ? $token{$token} : [];
                 my $r = $c->post('/sign_in', $field,
-                    Accept => 'application/json', 'Sec-Fetch-Site' => $site{$site},
-                    Origin => $origin{$origin},
+                    Accept => 'application/json', Origin => $origin{$origin},
+                    'Sec-Fetch-Site' => $site{$site},
                     $token eq 'header' ? ('X-CSRF-Token' => $csrf) : ());
 
                 push @wrong, "$token=" . $r->code
@@ -224,8 +224,8 @@ sub flip {
                                       { return_to => $_[0] }) },
                  raw => sub { "return_to=$_[0]" });
 
-    push @bad, 'data:text/html,x', '/ /evil', '/x' . 'y' x 8192, '', "/x\r\nSet-Cookie: a=b",
-        "/x\0y", "/x\x{7f}";
+    push @bad, 'data:text/html,x', '/ /evil', '/x' . 'y' x 8192, '',
+        "/x\r\nSet-Cookie: a=b", "/x\0y", "/x\x{7f}";
 
     for my $way (sort keys %query) {
         for my $bad (@bad) {

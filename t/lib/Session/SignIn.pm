@@ -12,8 +12,8 @@ use POSIX ();
 use Session::Wire ();
 use Session::World ();
 
-our @EXPORT = qw(configuration sign_in attempt each_worker load_start
-                 load_stop private_by_worker compiled);
+our @EXPORT = qw(configuration sign_in prepared attempt each_worker
+                 private_by_worker load_start load_stop compiled);
 
 
 # The configuration of all these flows.  http and server: lines to add; listen:
@@ -63,8 +63,23 @@ sub sign_in {
 }
 
 
-# A POST as a program sends it, whose token is in the client already (see
-# "pre" below): no GET before.
+# A client with an open connection, a pre-session cookie and its token, for
+# attempts without a GET before.
+
+sub prepared {
+    my ($t) = @_;
+    my $client = $t->client;
+    my ($pre, $csrf) = Session::World::before($t->world);
+
+    $client->cookie("$Session::World::cookie-pre", $pre);
+    $client->{csrf} = $csrf;
+    $client->open;
+
+    return $client;
+}
+
+
+# The bytes of a POST as a program sends it.
 
 sub attempt {
     my ($client, $login, $password, @headers) = @_;
