@@ -12,8 +12,6 @@
 /* one byte more shows that a line is too long, another is for its NUL */
 #define CLI_LINE_BYTES  (STORE_PASSWORD_MAX + 2)
 
-#define CLI_CTRL_C      0x03
-
 typedef struct {
     size_t  len;
     char    data[CLI_LINE_BYTES];
@@ -22,10 +20,11 @@ typedef struct {
 
 static int cli_ask_stdin(cli_line_t *line);
 static int cli_ask_terminal(const char *login, cli_line_t *line);
-static int cli_ask_twice(int fd, const char *login, cli_line_t *line);
-static int cli_ask_once(int fd, const char *prompt, const char *login,
+static int cli_ask_twice(int fd, int stop, const char *login,
     cli_line_t *line);
-static int cli_ask_line(int fd, cli_line_t *line);
+static int cli_ask_once(int fd, int stop, const char *prompt,
+    const char *login, cli_line_t *line);
+static int cli_ask_line(int fd, int stop, cli_line_t *line);
 static int cli_ask_length(const cli_line_t *line, uint32_t min);
 static int cli_ask_hash(const void *password, size_t n, store_phc_t *phc);
 
@@ -84,7 +83,7 @@ cli_ask_stdin(cli_line_t *line)
 {
     int  rc;
 
-    rc = cli_ask_line(STDIN_FILENO, line);
+    rc = cli_ask_line(STDIN_FILENO, -1, line);
 
     if (rc == CLI_OK && line->len == 0) {
         cli_error("there is no password on stdin");
@@ -97,7 +96,8 @@ cli_ask_stdin(cli_line_t *line)
 
 /*
  * Signals of the terminal are off while nothing is echoed, so no way out
- * leaves the terminal mute; Ctrl-C arrives as a character.
+ * leaves the terminal mute.  Ctrl-C arrives as a character, and ends the line
+ * so that it arrives at once.
  */
 static int
 cli_ask_terminal(const char *login, cli_line_t *line)
@@ -122,12 +122,13 @@ cli_ask_terminal(const char *login, cli_line_t *line)
 
     mute = before;
     mute.c_lflag &= (tcflag_t) ~(ECHO|ISIG);
+    mute.c_cc[VEOL] = before.c_cc[VINTR];
 
     if (tcsetattr(fd, TCSAFLUSH, &mute) == -1) {
         rc = cli_refuse(errno, "the terminal cannot be muted");
 
     } else {
-        rc = cli_ask_twice(fd, login, line);
+        rc = cli_ask_twice(fd, before.c_cc[VINTR], login, line);
         (void) tcsetattr(fd, TCSAFLUSH, &before);
     }
 
@@ -138,18 +139,18 @@ cli_ask_terminal(const char *login, cli_line_t *line)
 
 
 static int
-cli_ask_twice(int fd, const char *login, cli_line_t *line)
+cli_ask_twice(int fd, int stop, const char *login, cli_line_t *line)
 {
     int         rc;
     cli_line_t  again;
 
-    rc = cli_ask_once(fd, "Password for ", login, line);
+    rc = cli_ask_once(fd, stop, "Password for ", login, line);
 
     if (rc != CLI_OK) {
         return rc;
     }
 
-    rc = cli_ask_once(fd, "The same again for ", login, &again);
+    rc = cli_ask_once(fd, stop, "The same again for ", login, &again);
 
     if (rc == CLI_OK && (again.len != line->len
                          || !store_equal(again.data, line->data, line->len)))
@@ -165,7 +166,8 @@ cli_ask_twice(int fd, const char *login, cli_line_t *line)
 
 
 static int
-cli_ask_once(int fd, const char *prompt, const char *login, cli_line_t *line)
+cli_ask_once(int fd, int stop, const char *prompt, const char *login,
+    cli_line_t *line)
 {
     int  rc;
 
@@ -175,11 +177,11 @@ cli_ask_once(int fd, const char *prompt, const char *login, cli_line_t *line)
         return cli_refuse(errno, "the terminal cannot be written");
     }
 
-    rc = cli_ask_line(fd, line);
+    rc = cli_ask_line(fd, stop, line);
 
     (void) dprintf(fd, "\n");
 
-    if (rc == CLI_OK && memchr(line->data, CLI_CTRL_C, line->len)) {
+    if (rc == CLI_OK && memchr(line->data, stop, line->len)) {
         cli_error("given up");
         return CLI_FAILED;
     }
@@ -188,9 +190,10 @@ cli_ask_once(int fd, const char *prompt, const char *login, cli_line_t *line)
 }
 
 
-/* By bytes and without stdio, whose buffers nobody wipes. */
+/* By bytes and without stdio, whose buffers nobody wipes.  Ends behind the
+ * character `stop`, too, unless that is -1. */
 static int
-cli_ask_line(int fd, cli_line_t *line)
+cli_ask_line(int fd, int stop, cli_line_t *line)
 {
     char     c;
     ssize_t  n;
@@ -214,7 +217,7 @@ cli_ask_line(int fd, cli_line_t *line)
 
         line->data[line->len++] = c;
 
-        if (c == CLI_CTRL_C && isatty(fd)) {
+        if ((unsigned char) c == stop) {
             break;
         }
 

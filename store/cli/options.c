@@ -33,6 +33,8 @@ static void cli_given(cli_given_t *given, char **argv);
 static int cli_given_value(cli_t *cli, cli_given_t *given, int argc,
     char **argv);
 static int cli_given_is(const cli_given_t *given, const char *name);
+static int cli_ref_expected(const char *form, const char *text);
+static int cli_common_check(cli_t *cli, int rc);
 static int cli_common_read(cli_t *cli, cli_given_t *given, int argc,
     char **argv);
 static int cli_own_read(cli_t *cli, const cli_option_t *option,
@@ -111,7 +113,6 @@ cli_options(cli_t *cli, int argc, char **argv, const cli_option_t *options,
     const char *form, const char *words[CLI_WORDS_MAX])
 {
     int                  i, n, rc, ended;
-    unsigned             bit;
     cli_given_t          given;
     const cli_option_t  *option;
 
@@ -151,6 +152,13 @@ cli_options(cli_t *cli, int argc, char **argv, const cli_option_t *options,
             rc = cli_common_read(cli, &given, argc - i, argv + i);
         }
 
+        if (rc == CLI_NOT_FOUND && n < CLI_WORDS_MAX
+            && cli_ref_expected(form, argv[i]))
+        {
+            words[n++] = argv[i];
+            continue;
+        }
+
         if (rc == CLI_NOT_FOUND) {
             return cli_usage(cli, "unknown option %s", argv[i]);
         }
@@ -160,16 +168,34 @@ cli_options(cli_t *cli, int argc, char **argv, const cli_option_t *options,
         }
     }
 
-    for (i = 0; cli_common[i].name; i++) {
-        bit = cli_common[i].bit;
+    return cli_common_check(cli, cli_words_check(cli, form, n));
+}
 
-        if (cli->given & bit & ~cli->command->takes) {
-            return cli_usage(cli, "--%s has no meaning here",
-                             cli_common[i].name);
+
+/* The ref of one session in 64 begins with a dash. */
+static int
+cli_ref_expected(const char *form, const char *text)
+{
+    uint8_t  ref[STORE_REF_BYTES];
+
+    return strstr(form, "REF") != NULL
+           && store_base64url_decode(text, strlen(text), ref, sizeof(ref))
+              == STORE_OK;
+}
+
+
+static int
+cli_common_check(cli_t *cli, int rc)
+{
+    const cli_common_t  *common;
+
+    for (common = cli_common; rc == CLI_OK && common->name; common++) {
+        if (cli->given & common->bit & ~cli->command->takes) {
+            rc = cli_usage(cli, "--%s has no meaning here", common->name);
         }
     }
 
-    return cli_words_check(cli, form, n);
+    return rc;
 }
 
 

@@ -32,7 +32,7 @@ static void cli_why_user_json(const store_user_t *user,
 static void cli_why_event(const store_event_t *event);
 static void cli_why_event_json(cli_json_t *json, const store_event_t *event);
 static void cli_why_session_json(cli_json_t *json, const char *key,
-    const store_session_t *session, int64_t now);
+    const store_session_t *session, const store_realm_t *realm, int64_t now);
 
 
 /* A REF is 12 characters that could be a login too; a session goes first. */
@@ -94,7 +94,7 @@ cli_why_session(const cli_t *cli, const store_session_t *session, int64_t now)
 
     if (cli->json) {
         cli_json_begin(&json);
-        cli_why_session_json(&json, NULL, session, now);
+        cli_why_session_json(&json, NULL, session, &cli->realm, now);
         return CLI_OK;
     }
 
@@ -204,7 +204,7 @@ cli_why_user_json(const store_user_t *user, const store_session_t *sessions,
     cli_json_array(&json, "sessions");
 
     for (i = 0; i < n; i++) {
-        cli_why_session_json(&json, NULL, &sessions[i], now);
+        cli_why_session_json(&json, NULL, &sessions[i], &user->realm, now);
     }
 
     cli_json_end(&json, ']');
@@ -221,12 +221,12 @@ cli_why_user_json(const store_user_t *user, const store_session_t *sessions,
 
 static void
 cli_why_session_json(cli_json_t *json, const char *key,
-    const store_session_t *session, int64_t now)
+    const store_session_t *session, const store_realm_t *realm, int64_t now)
 {
     int   rc;
     char  reason[CLI_REASON_CHARS];
 
-    rc = cli_reason(session, &session->realm, now, reason);
+    rc = cli_reason(session, realm, now, reason);
 
     cli_json_object(json, key);
     cli_json_bool(json, "let_in", rc == STORE_OK);
