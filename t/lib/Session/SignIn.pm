@@ -106,7 +106,9 @@ sub each_worker {
 
         $client{$pid} //= $client;
 
-        return !grep { !$client{$_} } $t->workers;
+        my @workers = $t->workers;
+
+        return @workers == $t->{workers} && !grep { !$client{$_} } @workers;
     }, 30) or Test::More::fail('not every worker answers');
 
     return \%client;
