@@ -19,7 +19,7 @@ typedef struct {
 
 typedef struct {
     ngx_http_csp_policy_t     own;          /* of our own pages */
-} ngx_http_csp_main_conf_t;
+} ngx_http_csp_srv_conf_t;
 
 
 typedef struct {

@@ -15,7 +15,9 @@ static void ngx_http_csp_complain(ngx_conf_t *cf, ngx_str_t *text, size_t at,
 static char *ngx_http_csp_policy(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 static ngx_int_t ngx_http_csp_add_variables(ngx_conf_t *cf);
-static void *ngx_http_csp_create_main_conf(ngx_conf_t *cf);
+static void *ngx_http_csp_create_srv_conf(ngx_conf_t *cf);
+static char *ngx_http_csp_merge_srv_conf(ngx_conf_t *cf, void *parent,
+    void *child);
 static void *ngx_http_csp_create_loc_conf(ngx_conf_t *cf);
 static char *ngx_http_csp_merge_loc_conf(ngx_conf_t *cf, void *parent,
     void *child);
@@ -46,11 +48,11 @@ static ngx_http_module_t  ngx_http_csp_filter_module_ctx = {
     ngx_http_csp_add_variables,            /* preconfiguration */
     ngx_http_csp_init,                     /* postconfiguration */
 
-    ngx_http_csp_create_main_conf,         /* create main configuration */
+    NULL,                                  /* create main configuration */
     NULL,                                  /* init main configuration */
 
-    NULL,                                  /* create server configuration */
-    NULL,                                  /* merge server configuration */
+    ngx_http_csp_create_srv_conf,          /* create server configuration */
+    ngx_http_csp_merge_srv_conf,           /* merge server configuration */
 
     ngx_http_csp_create_loc_conf,          /* create location configuration */
     ngx_http_csp_merge_loc_conf            /* merge location configuration */
@@ -81,13 +83,17 @@ static ngx_http_variable_t  ngx_http_csp_vars[] = {
 };
 
 
-/* scripts and styles of our pages carry the nonce, the style sheet may also
- * come from our assets; nothing else is loaded, and nobody frames a form */
+/*
+ * Scripts and styles of our pages carry the nonce, the style sheet may also
+ * come from our assets; nothing else is loaded, and nobody frames a form.  A
+ * browser holds form-action against the redirect after a sign-in too, so the
+ * origins of session_return belong in it.
+ */
 
 static ngx_str_t  ngx_http_csp_own = ngx_string(
     "default-src 'none'; style-src 'self' 'nonce'; img-src 'self' data:; "
-    "script-src 'nonce'; form-action 'self'; base-uri 'none'; "
-    "frame-ancestors 'none'");
+    "script-src 'nonce'; base-uri 'none'; frame-ancestors 'none'; "
+    "form-action 'self'");
 
 
 /* csp policy [replace] | off */
@@ -236,22 +242,53 @@ ngx_http_csp_add_variables(ngx_conf_t *cf)
 
 
 static void *
-ngx_http_csp_create_main_conf(ngx_conf_t *cf)
+ngx_http_csp_create_srv_conf(ngx_conf_t *cf)
 {
-    ngx_http_csp_main_conf_t  *cmcf;
+    return ngx_pcalloc(cf->pool, sizeof(ngx_http_csp_srv_conf_t));
+}
 
-    cmcf = ngx_pcalloc(cf->pool, sizeof(ngx_http_csp_main_conf_t));
-    if (cmcf == NULL) {
-        return NULL;
+
+static char *
+ngx_http_csp_merge_srv_conf(ngx_conf_t *cf, void *parent, void *child)
+{
+    ngx_http_csp_srv_conf_t *conf = child;
+
+    size_t                        len;
+    u_char                       *p;
+    ngx_str_t                     policy, *origin;
+    ngx_uint_t                    i, n;
+    ngx_http_session_srv_conf_t  *sscf;
+
+    /* the session module comes first, so its servers are merged already */
+
+    sscf = ngx_http_conf_get_module_srv_conf(cf, ngx_http_session_module);
+
+    origin = sscf->returns ? sscf->returns->elts : NULL;
+    n = sscf->returns ? sscf->returns->nelts : 0;
+
+    len = ngx_http_csp_own.len;
+
+    for (i = 0; i < n; i++) {
+        len += 1 + origin[i].len;
     }
 
-    if (ngx_http_csp_compile(cf, &cmcf->own, &ngx_http_csp_own) != NGX_OK) {
-        return NULL;
+    policy.data = ngx_pnalloc(cf->pool, len);
+    if (policy.data == NULL) {
+        return NGX_CONF_ERROR;
     }
 
-    cmcf->own.replace = 1;
+    policy.len = len;
+    p = ngx_cpymem(policy.data, ngx_http_csp_own.data, ngx_http_csp_own.len);
 
-    return cmcf;
+    for (i = 0; i < n; i++) {
+        *p++ = ' ';
+        p = ngx_cpymem(p, origin[i].data, origin[i].len);
+    }
+
+    conf->own.replace = 1;
+
+    return ngx_http_csp_compile(cf, &conf->own, &policy) == NGX_OK
+           ? NGX_CONF_OK : NGX_CONF_ERROR;
 }
 
 

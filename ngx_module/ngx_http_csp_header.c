@@ -118,7 +118,7 @@ static const ngx_http_csp_policy_t *
 ngx_http_csp_choose(ngx_http_request_t *r, ngx_uint_t own)
 {
     const ngx_http_csp_loc_conf_t   *clcf;
-    const ngx_http_csp_main_conf_t  *cmcf;
+    const ngx_http_csp_srv_conf_t   *cscf;
     const ngx_http_core_loc_conf_t  *core;
 
     clcf = ngx_http_get_module_loc_conf(r, ngx_http_csp_filter_module);
@@ -133,9 +133,9 @@ ngx_http_csp_choose(ngx_http_request_t *r, ngx_uint_t own)
         return clcf->policy;
     }
 
-    cmcf = ngx_http_get_module_main_conf(r, ngx_http_csp_filter_module);
+    cscf = ngx_http_get_module_srv_conf(r, ngx_http_csp_filter_module);
 
-    return &cmcf->own;
+    return &cscf->own;
 }
 
 

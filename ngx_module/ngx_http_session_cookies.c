@@ -69,7 +69,10 @@ ngx_http_session_set_cookie(ngx_http_request_t *r,
 
     p = ngx_copy(line.data, name->data, name->len);
     *p++ = '=';
-    p = ngx_copy(p, value->data, value->len);
+
+    if (value->len) {
+        p = ngx_copy(p, value->data, value->len);
+    }
 
     if (age >= 0) {
         p = ngx_sprintf(p, "; Max-Age=%T", age);

@@ -696,7 +696,7 @@ Content-Security-Policy: default-src 'self'
 --- request
 GET /sign_in
 --- response_headers_like
-Content-Security-Policy: default-src 'none'; style-src 'self' 'nonce-([A-Za-z0-9+/]{22}==)'; img-src 'self' data:; script-src 'nonce-\1'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'
+Content-Security-Policy: default-src 'none'; style-src 'self' 'nonce-([A-Za-z0-9+/]{22}==)'; img-src 'self' data:; script-src 'nonce-\1'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'
 X-Content-Type-Options: nosniff
 Referrer-Policy: strict-origin-when-cross-origin
 
@@ -710,7 +710,7 @@ Referrer-Policy: strict-origin-when-cross-origin
 --- request
 GET /sign_in
 --- response_headers_like
-Content-Security-Policy: default-src 'none'; .* frame-ancestors 'none'
+Content-Security-Policy: default-src 'none'; .* frame-ancestors 'none'; form-action 'self'
 X-Content-Type-Options: nosniff
 Referrer-Policy: strict-origin-when-cross-origin
 
@@ -722,7 +722,7 @@ Referrer-Policy: strict-origin-when-cross-origin
 --- request
 GET /sign_in
 --- response_headers_like
-Content-Security-Policy: default-src 'none'; .* frame-ancestors 'none'
+Content-Security-Policy: default-src 'none'; .* frame-ancestors 'none'; form-action 'self'
 
 
 
@@ -747,7 +747,7 @@ Accept: text/html
 Sec-Fetch-Mode: navigate
 --- error_code: 403
 --- response_headers_like
-Content-Security-Policy: default-src 'none'; .* frame-ancestors 'none'
+Content-Security-Policy: default-src 'none'; .* frame-ancestors 'none'; form-action 'self'
 
 
 
@@ -775,3 +775,13 @@ GET /sign_in
 Accept: text/html
 --- raw_response_headers_like: Content-Security-Policy: default-src 'none'
 --- response_body_like: nonce="[A-Za-z0-9+/]{22}=="
+
+
+=== TEST 56: our own pages may post to where a sign-in may return
+--- config
+session_return https://docs.example.com https://b.example:8443;
+location = /sign_in { session_page sign_in; }
+--- request
+GET /sign_in
+--- response_headers_like
+Content-Security-Policy: .*; form-action 'self' https://docs.example.com https://b.example:8443
