@@ -83,7 +83,7 @@ is try_from('192.0.2.1', 'alice'), 429, 'after kill -9 of all workers';
 
 configure('account=12r/1h address=1000r/15m');
 $t->reload;
-is try_from('192.0.2.1', 'alice'), 303, 'after a reload that allows more at once';
+is try_from('192.0.2.1', 'alice'), 303, 'a reload may allow more at once';
 
 configure('account=3r/15m address=1000r/15m');
 $t->reload;
