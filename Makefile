@@ -34,7 +34,7 @@ CLI_OBJS := $(CLI_SRCS:%.c=$(B)/obj/%.o)
 STORE_ASAN := $(STORE_SRCS:%.c=$(B)/asan/%.o)
 TEXT_ASAN := $(TEXT_SRCS:%.c=$(B)/asan/%.o)
 
-.PHONY: all module sessionctl mint unit test check install clean
+.PHONY: all module sessionctl mint load unit test check install clean
 
 all: module sessionctl
 
@@ -74,6 +74,14 @@ $(B)/mint: $(MINT_OBJS) $(STORE_OBJS)
 	$(CC) $(CFLAGS_OPT) -o $@ $^ $(LIBS_STORE)
 
 
+# what bench/ fills stores with
+
+load: $(B)/load
+
+$(B)/load: $(B)/obj/bench/load.o $(STORE_OBJS)
+	$(CC) $(CFLAGS_OPT) -o $@ $^ $(LIBS_STORE)
+
+
 # the module: see bin/build-module for how nginx's own build is driven
 
 module:
@@ -90,7 +98,12 @@ unit: $(UNITS)
 $(B)/unit/store_%: t/unit/store_%.c $(wildcard t/unit/*.h) $(STORE_ASAN)
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror $(SANITIZE) \
-	    -idirafter store -o $@ $< $(STORE_ASAN) -lcmocka $(LIBS_STORE)
+	    -idirafter store $(WRAP) -o $@ $< $(STORE_ASAN) -lcmocka $(LIBS_STORE)
+
+# calls that the fault test lets fail
+$(B)/unit/store_fault_test: WRAP := $(foreach f,get put del drop stat \
+    cursor_open cursor_get txn_begin txn_renew txn_commit dbi_open env_info \
+    reader_check,-Wl,--wrap=mdb_$(f))
 
 $(B)/unit/text_%: t/unit/text_%.c $(wildcard t/unit/*.h) $(TEXT_ASAN)
 	@mkdir -p $(@D)
