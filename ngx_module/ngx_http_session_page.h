@@ -122,6 +122,10 @@ ngx_int_t ngx_http_session_page_send_text(ngx_http_request_t *r,
 ngx_int_t ngx_http_session_page_redirect(ngx_http_request_t *r,
     ngx_str_t *location);
 
+/* Sets the session cookie anew where another key than the first has signed
+ * it; page_send() calls it.  ngx_http_session_page_renew.c */
+ngx_int_t ngx_http_session_page_renew(ngx_http_request_t *r);
+
 /* The URI of another page of this server, or NULL when there is none. */
 ngx_str_t *ngx_http_session_page_uri(ngx_http_request_t *r,
     ngx_http_session_page_e page);

@@ -195,6 +195,10 @@ ngx_http_session_page_send(ngx_http_request_t *r,
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
+    if (ngx_http_session_page_renew(r) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
     answer.status = status;
     answer.len = render.len;
     answer.kind = NGX_HTTP_SESSION_ANSWER_PERSONAL;
