@@ -71,11 +71,18 @@ sub expected {
 }
 
 
-# The last lines of a log without the debug chatter.
+# The last lines of a log without the debug chatter, whose entries may have
+# several lines.
 
 sub tail {
     my ($file, $lines) = @_;
-    my @all = grep { !/\[debug\]/ } split /\n/, slurp($file);
+    my ($debug, @all) = (0);
+
+    for (split /\n/, slurp($file)) {
+        $debug = /\[debug\]/ if m{\A\d{4}/\d\d/\d\d } || /\A==\d+==/;
+        push @all, $_ if !$debug;
+    }
+
     my $from = @all - ($lines // 25);
 
     return join "\n", @all[($from > 0 ? $from : 0) .. $#all];

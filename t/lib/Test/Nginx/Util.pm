@@ -135,14 +135,15 @@ sub expand_env_in_text {
 }
 
 
-# Empties the server root, as every block starts from nothing; the logs stay
-# when the same nginx serves on.
+# Empties the server root, as every block starts from nothing; logs and
+# sockets stay when the same nginx serves on.
 
 sub setup_server_root {
     my ($keep) = @_;
 
-    remove_tree("$ServRoot/conf", $HtmlDir, $keep ? () : "$ServRoot/logs",
-                glob("$ServRoot/*_temp"));
+    remove_tree("$ServRoot/conf", glob("$ServRoot/*_temp"),
+                $keep ? grep({ !-S } glob("$HtmlDir/*"))
+                      : ($HtmlDir, "$ServRoot/logs"));
     make_path("$ServRoot/conf", $HtmlDir, "$ServRoot/logs");
 
     put("$HtmlDir/index.html", '<html><head><title>It works!</title></head>'
