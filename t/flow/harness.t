@@ -85,7 +85,8 @@ is($browser->cookies, 'b=2', 'and expired');
 
 
 my $log = "1 [alert] 1#1: worker process 7 exited on signal 11\n"
-          . "2 [error] x\n3 [crit] store is down\n==1==ERROR: AddressSanitizer\n";
+          . "2 [error] x\n3 [crit] store is down\n"
+          . "==1==ERROR: AddressSanitizer\n";
 
 is(scalar(Session::Log::alarming($log, [])), 3, 'alarming lines');
 is(scalar(Session::Log::alarming($log, ['[crit]', qr/alert/])), 2,
@@ -114,7 +115,8 @@ sub run_suite {
     return $? >> 8, $out;
 }
 
-my $config = "--- config\nlocation /t { return 200 ok; }\n--- request\nGET /t\n";
+my $config = "--- config\nlocation /t { return 200 ok; }\n"
+             . "--- request\nGET /t\n";
 my ($code, $out) = run_suite("=== fine\n$config");
 
 is($code, 0, 'a suite that passes') or diag($out);
