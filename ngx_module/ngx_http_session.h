@@ -52,7 +52,8 @@ typedef struct {
     ngx_thread_pool_t              *hash_pool;
     ngx_thread_pool_t              *writer_pool;
 
-    ngx_http_session_throttle_zone_t  *throttle_zone;
+    ngx_http_session_throttle_zone_t
+                                   *throttle_zone;
     size_t                          throttle_size;
 
     unsigned                        used:1;     /* some directive needs us */
@@ -67,8 +68,8 @@ typedef enum {
 
 typedef struct {
     ngx_str_t                       name;       /* of the session cookie */
-    ngx_str_t                       pre;        /* name of the pre-session one */
-    ngx_str_t                       device;     /* name of the known-device one */
+    ngx_str_t                       pre;        /* and its name + "-pre" */
+    ngx_str_t                       device;     /* its name + "-device" */
     ngx_str_t                       domain;     /* empty: none */
     ngx_uint_t                      samesite;
     ngx_flag_t                      secure;

@@ -22,6 +22,8 @@
 
 static ngx_int_t ngx_http_session_conf_number(ngx_str_t *arg,
     const char *name, ngx_uint_t *number);
+static ngx_int_t ngx_http_session_conf_hash_number(
+    ngx_http_session_main_conf_t *smcf, ngx_str_t *arg);
 
 
 ngx_int_t
@@ -374,6 +376,44 @@ ngx_http_session_conf_password(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 
+/* 1: one of the three counts, in its range; 0: something else; -1: bad. */
+
+static ngx_int_t
+ngx_http_session_conf_hash_number(ngx_http_session_main_conf_t *smcf,
+    ngx_str_t *arg)
+{
+    ngx_int_t    rc;
+    ngx_uint_t   i;
+
+    struct {
+        const char  *name;
+        ngx_uint_t  *slot;
+        ngx_uint_t   max;
+    } counts[] = {
+        { "passes", &smcf->hash_passes, 16 },
+        { "concurrent", &smcf->hash_concurrent, 256 },
+        { "queue", &smcf->hash_queue, 65536 },
+    };
+
+    for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        rc = ngx_http_session_conf_number(arg, counts[i].name,
+                                          counts[i].slot);
+
+        if (rc == 1
+            && (*counts[i].slot == 0 || *counts[i].slot > counts[i].max))
+        {
+            return -1;
+        }
+
+        if (rc) {
+            return rc;
+        }
+    }
+
+    return 0;
+}
+
+
 char *
 ngx_http_session_conf_hash(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
@@ -408,28 +448,7 @@ ngx_http_session_conf_hash(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
             rc = option.len ? 1 : -1;
 
         } else {
-            rc = ngx_http_session_conf_number(&value[i], "passes",
-                                              &smcf->hash_passes);
-
-            if (rc == 0) {
-                rc = ngx_http_session_conf_number(&value[i], "concurrent",
-                                                  &smcf->hash_concurrent);
-                if (rc == 1 && (smcf->hash_concurrent == 0
-                                || smcf->hash_concurrent > 256))
-                {
-                    rc = -1;
-                }
-            }
-
-            if (rc == 0) {
-                rc = ngx_http_session_conf_number(&value[i], "queue",
-                                                  &smcf->hash_queue);
-                if (rc == 1 && (smcf->hash_queue == 0
-                                || smcf->hash_queue > 65536))
-                {
-                    rc = -1;
-                }
-            }
+            rc = ngx_http_session_conf_hash_number(smcf, &value[i]);
         }
 
         if (rc == 0) {

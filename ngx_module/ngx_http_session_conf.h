@@ -76,12 +76,13 @@ char *ngx_http_session_merge_srv_conf(ngx_conf_t *cf, void *parent,
 void *ngx_http_session_create_loc_conf(ngx_conf_t *cf);
 char *ngx_http_session_merge_loc_conf(ngx_conf_t *cf, void *parent,
     void *child);
-/* Checks that need every server: what is missing, what looks like a trap. */
-ngx_int_t ngx_http_session_conf_finish(ngx_conf_t *cf,
-    ngx_http_session_main_conf_t *smcf);
 /* NULL in processes that are no workers, and without an http block. */
 ngx_http_session_main_conf_t *ngx_http_session_conf_of_cycle(
     ngx_cycle_t *cycle);
+
+/* ngx_http_session_finish.c: what is missing, what looks like a trap */
+ngx_int_t ngx_http_session_conf_finish(ngx_conf_t *cf,
+    ngx_http_session_main_conf_t *smcf);
 
 /* run time */
 ngx_int_t ngx_http_session_add_variables(ngx_conf_t *cf);

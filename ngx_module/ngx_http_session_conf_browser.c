@@ -14,6 +14,8 @@
 #define NGX_HTTP_SESSION_COOKIE_NAME_MAX  64
 
 
+static char *ngx_http_session_conf_cookie_check(
+    const ngx_http_session_cookie_t *cookie);
 static char *ngx_http_session_conf_cookie_option(ngx_conf_t *cf,
     ngx_http_session_cookie_t *cookie, ngx_str_t *arg);
 static ngx_int_t ngx_http_session_conf_cookie_domain(ngx_str_t *domain);
@@ -74,6 +76,23 @@ ngx_http_session_conf_cookie(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
     ngx_conf_init_uint_value(cookie->samesite, NGX_HTTP_SESSION_SAMESITE_LAX);
     ngx_conf_init_value(cookie->secure, 1);
 
+    rv = ngx_http_session_conf_cookie_check(cookie);
+    if (rv != NGX_CONF_OK) {
+        return rv;
+    }
+
+    sscf->cookie = cookie;
+
+    return ngx_http_session_conf_cookie_names(cf, cookie) == NGX_OK
+           ? NGX_CONF_OK : NGX_CONF_ERROR;
+}
+
+
+/* What browsers would silently drop is refused while somebody is looking. */
+
+static char *
+ngx_http_session_conf_cookie_check(const ngx_http_session_cookie_t *cookie)
+{
     if (cookie->name.len >= 7
         && ngx_strncasecmp(cookie->name.data, (u_char *) "__Host-", 7) == 0)
     {
@@ -103,10 +122,7 @@ ngx_http_session_conf_cookie(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
                "drop it";
     }
 
-    sscf->cookie = cookie;
-
-    return ngx_http_session_conf_cookie_names(cf, cookie) == NGX_OK
-           ? NGX_CONF_OK : NGX_CONF_ERROR;
+    return NGX_CONF_OK;
 }
 
 

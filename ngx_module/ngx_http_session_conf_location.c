@@ -12,6 +12,10 @@
 #define NGX_HTTP_SESSION_ROLE_MAX  32
 
 
+static char *ngx_http_session_conf_page_location(
+    ngx_http_core_loc_conf_t *clcf, ngx_uint_t page);
+static char *ngx_http_session_conf_require_word(ngx_conf_t *cf,
+    ngx_http_session_require_t *require, ngx_str_t *word);
 static char *ngx_http_session_conf_require_roles(ngx_conf_t *cf,
     ngx_http_session_require_t *require, ngx_str_t *arg, ngx_str_t *roles);
 
@@ -39,7 +43,7 @@ ngx_http_session_conf_require(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
     ngx_http_session_loc_conf_t *slcf = conf;
 
     char                        *rv;
-    ngx_str_t                   *value, option;
+    ngx_str_t                   *value;
     ngx_uint_t                   i;
     ngx_http_session_require_t  *require;
 
@@ -73,41 +77,50 @@ ngx_http_session_conf_require(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 
     for (i = 1; i < cf->args->nelts; i++) {
 
-        if (ngx_strcmp(value[i].data, "user") == 0) {
-            require->mode = NGX_HTTP_SESSION_REQUIRE_USER;
-
-        } else if (ngx_http_session_conf_option(&value[i], "role", &option)) {
-            require->mode = NGX_HTTP_SESSION_REQUIRE_USER;
-
-            rv = ngx_http_session_conf_require_roles(cf, require, &value[i],
-                                                     &option);
-            if (rv != NGX_CONF_OK) {
-                return rv;
-            }
-
-        } else if (ngx_http_session_conf_option(&value[i], "fresh", &option)) {
-
-            if (require->fresh) {
-                return ngx_http_session_conf_bad(cf, &value[i],
-                                                 "is duplicate");
-            }
-
-            require->fresh = ngx_parse_time(&option, 1);
-
-            if (require->fresh == (time_t) NGX_ERROR || require->fresh == 0) {
-                return ngx_http_session_conf_bad(cf, &value[i],
-                                                 "is not a time");
-            }
-
-        } else {
-            return ngx_http_session_conf_bad(cf, &value[i],
-                            "is none of off, user, role=name[,name], "
-                            "fresh=time");
+        rv = ngx_http_session_conf_require_word(cf, require, &value[i]);
+        if (rv != NGX_CONF_OK) {
+            return rv;
         }
     }
 
     if (require->mode == NGX_HTTP_SESSION_REQUIRE_OFF) {
         return "has fresh= without \"user\" or role=";
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+static char *
+ngx_http_session_conf_require_word(ngx_conf_t *cf,
+    ngx_http_session_require_t *require, ngx_str_t *word)
+{
+    ngx_str_t  option;
+
+    if (ngx_strcmp(word->data, "user") == 0) {
+        require->mode = NGX_HTTP_SESSION_REQUIRE_USER;
+        return NGX_CONF_OK;
+    }
+
+    if (ngx_http_session_conf_option(word, "role", &option)) {
+        require->mode = NGX_HTTP_SESSION_REQUIRE_USER;
+        return ngx_http_session_conf_require_roles(cf, require, word, &option);
+    }
+
+    if (!ngx_http_session_conf_option(word, "fresh", &option)) {
+        return ngx_http_session_conf_bad(cf, word,
+                            "is none of off, user, role=name[,name], "
+                            "fresh=time");
+    }
+
+    if (require->fresh) {
+        return ngx_http_session_conf_bad(cf, word, "is duplicate");
+    }
+
+    require->fresh = ngx_parse_time(&option, 1);
+
+    if (require->fresh == (time_t) NGX_ERROR || require->fresh == 0) {
+        return ngx_http_session_conf_bad(cf, word, "is not a time");
     }
 
     return NGX_CONF_OK;
@@ -174,6 +187,7 @@ ngx_http_session_conf_page(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
     ngx_http_session_loc_conf_t *slcf = conf;
 
+    char                         *rv;
     ngx_str_t                    *value, option;
     ngx_uint_t                    page;
     ngx_http_core_loc_conf_t     *clcf;
@@ -181,19 +195,6 @@ ngx_http_session_conf_page(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 
     if (slcf->page != NGX_CONF_UNSET_UINT) {
         return "is duplicate";
-    }
-
-    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
-
-#if (NGX_PCRE)
-    if (clcf->regex) {
-        return "cannot stand in a regex location: its links would have no "
-               "path";
-    }
-#endif
-
-    if (clcf->named || clcf->noname) {
-        return "needs a location with a path";
     }
 
     value = cf->args->elts;
@@ -214,15 +215,11 @@ ngx_http_session_conf_page(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
                             "actor, versions, assets");
     }
 
-    if (page == NGX_HTTP_SESSION_PAGE_ASSETS) {
-        if (clcf->exact_match
-            || clcf->name.data[clcf->name.len - 1] != '/')
-        {
-            return "assets needs a prefix location that ends with \"/\"";
-        }
+    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
 
-    } else if (!clcf->exact_match) {
-        return "needs an exact location: location = /path";
+    rv = ngx_http_session_conf_page_location(clcf, page);
+    if (rv != NGX_CONF_OK) {
+        return rv;
     }
 
     if (cf->args->nelts == 3) {
@@ -245,6 +242,37 @@ ngx_http_session_conf_page(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 
     if (sscf->uris[page].len == 0) {
         sscf->uris[page] = clcf->name;
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+/* Links to a page need its one path; assets have a path each below theirs. */
+
+static char *
+ngx_http_session_conf_page_location(ngx_http_core_loc_conf_t *clcf,
+    ngx_uint_t page)
+{
+#if (NGX_PCRE)
+    if (clcf->regex) {
+        return "cannot stand in a regex location: its links would have no "
+               "path";
+    }
+#endif
+
+    if (clcf->named || clcf->noname) {
+        return "needs a location with a path";
+    }
+
+    if (page != NGX_HTTP_SESSION_PAGE_ASSETS) {
+        return clcf->exact_match ? NGX_CONF_OK
+                                 : "needs an exact location: "
+                                   "location = /path";
+    }
+
+    if (clcf->exact_match || clcf->name.data[clcf->name.len - 1] != '/') {
+        return "assets needs a prefix location that ends with \"/\"";
     }
 
     return NGX_CONF_OK;

@@ -11,7 +11,7 @@
 
 
 static ngx_int_t ngx_http_session_subrequest(ngx_http_request_t *r,
-    const ngx_http_session_loc_conf_t *slcf);
+    const ngx_http_session_loc_conf_t *slcf, ngx_http_session_ctx_t *ctx);
 static ngx_int_t ngx_http_session_roles_ok(
     const ngx_http_session_require_t *require, const ngx_str_t *roles);
 static ngx_int_t ngx_http_session_has_role(const ngx_str_t *roles,
@@ -25,10 +25,6 @@ ngx_http_session_preaccess_handler(ngx_http_request_t *r)
     const ngx_http_session_loc_conf_t  *slcf;
 
     slcf = ngx_http_get_module_loc_conf(r, ngx_http_session_module);
-
-    if (r != r->main) {
-        return ngx_http_session_subrequest(r, slcf);
-    }
 
     if (!slcf->enable) {
 
@@ -59,6 +55,10 @@ ngx_http_session_preaccess_handler(ngx_http_request_t *r)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
+    if (r != r->main) {
+        return ngx_http_session_subrequest(r, slcf, ctx);
+    }
+
     return NGX_DECLINED;
 }
 
@@ -71,20 +71,14 @@ ngx_http_session_preaccess_handler(ngx_http_request_t *r)
 
 static ngx_int_t
 ngx_http_session_subrequest(ngx_http_request_t *r,
-    const ngx_http_session_loc_conf_t *slcf)
+    const ngx_http_session_loc_conf_t *slcf, ngx_http_session_ctx_t *ctx)
 {
-    ngx_int_t                rc;
-    ngx_http_session_ctx_t  *ctx;
+    ngx_int_t  rc;
 
     if (!slcf->enable
         || slcf->require->mode == NGX_HTTP_SESSION_REQUIRE_OFF)
     {
         return NGX_DECLINED;
-    }
-
-    ctx = ngx_http_session_identify(r);
-    if (ctx == NULL) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
     rc = ngx_http_session_decide(r, ctx);

@@ -10,16 +10,16 @@
 #include "ngx_http_session_conf.h"
 
 
+static char *ngx_http_session_merge_lifetime(ngx_conf_t *cf,
+    ngx_http_session_srv_conf_t *prev, ngx_http_session_srv_conf_t *conf);
+static char *ngx_http_session_merge_password(ngx_conf_t *cf,
+    ngx_http_session_srv_conf_t *prev, ngx_http_session_srv_conf_t *conf);
 static ngx_int_t ngx_http_session_conf_realm_index(ngx_conf_t *cf,
     ngx_str_t *realm, ngx_uint_t *index);
+static void ngx_http_session_merge_enable(ngx_http_session_loc_conf_t *conf);
+static ngx_int_t ngx_http_session_page_is_public(ngx_uint_t page);
 static char *ngx_http_session_merge_page(ngx_conf_t *cf,
     ngx_http_session_loc_conf_t *conf);
-static ngx_flag_t ngx_http_session_conf_has_ssl(ngx_conf_t *cf,
-    ngx_http_core_srv_conf_t *cscf);
-static ngx_int_t ngx_http_session_conf_check_server(ngx_conf_t *cf,
-    ngx_http_core_srv_conf_t **cscfp, ngx_uint_t n, ngx_uint_t i);
-static ngx_int_t ngx_http_session_conf_same_name(
-    ngx_http_core_srv_conf_t *one, ngx_http_core_srv_conf_t *two);
 
 
 static ngx_http_session_require_t  ngx_http_session_require_off;
@@ -135,8 +135,32 @@ ngx_http_session_merge_srv_conf(ngx_conf_t *cf, void *parent, void *child)
     ngx_conf_merge_str_value(conf->realm, prev->realm, "default");
     ngx_conf_merge_ptr_value(conf->cookie, prev->cookie, NULL);
 
-    /* one directive, one value: idle= is not mixed from two levels */
+    if (ngx_http_session_merge_lifetime(cf, prev, conf) != NGX_CONF_OK
+        || ngx_http_session_merge_password(cf, prev, conf) != NGX_CONF_OK)
+    {
+        return NGX_CONF_ERROR;
+    }
 
+    ngx_conf_merge_uint_value(conf->limit, prev->limit, 20);
+    ngx_conf_merge_ptr_value(conf->origins, prev->origins, NULL);
+    ngx_conf_merge_ptr_value(conf->returns, prev->returns, NULL);
+    ngx_conf_merge_str_value(conf->templates, prev->templates, "");
+    ngx_conf_merge_ptr_value(conf->title, prev->title, NULL);
+
+    ngx_http_session_throttle_merge_conf(&conf->throttle, &prev->throttle);
+
+    return ngx_http_session_conf_realm_index(cf, &conf->realm,
+                                             &conf->realm_index)
+           == NGX_OK ? NGX_CONF_OK : NGX_CONF_ERROR;
+}
+
+
+/* One directive, one value: idle= is not mixed from two levels. */
+
+static char *
+ngx_http_session_merge_lifetime(ngx_conf_t *cf,
+    ngx_http_session_srv_conf_t *prev, ngx_http_session_srv_conf_t *conf)
+{
     if (conf->lifetime == NGX_CONF_UNSET) {
         conf->lifetime = prev->lifetime;
         conf->idle = prev->idle;
@@ -163,12 +187,14 @@ ngx_http_session_merge_srv_conf(ngx_conf_t *cf, void *parent, void *child)
         return NGX_CONF_ERROR;
     }
 
-    ngx_conf_merge_uint_value(conf->limit, prev->limit, 20);
-    ngx_conf_merge_ptr_value(conf->origins, prev->origins, NULL);
-    ngx_conf_merge_ptr_value(conf->returns, prev->returns, NULL);
-    ngx_conf_merge_str_value(conf->templates, prev->templates, "");
-    ngx_conf_merge_ptr_value(conf->title, prev->title, NULL);
+    return NGX_CONF_OK;
+}
 
+
+static char *
+ngx_http_session_merge_password(ngx_conf_t *cf,
+    ngx_http_session_srv_conf_t *prev, ngx_http_session_srv_conf_t *conf)
+{
     if (conf->password_min == NGX_CONF_UNSET_UINT
         && conf->password_max == NGX_CONF_UNSET_UINT
         && conf->blocklist.data == NULL)
@@ -187,11 +213,7 @@ ngx_http_session_merge_srv_conf(ngx_conf_t *cf, void *parent, void *child)
         return NGX_CONF_ERROR;
     }
 
-    ngx_http_session_throttle_merge_conf(&conf->throttle, &prev->throttle);
-
-    return ngx_http_session_conf_realm_index(cf, &conf->realm,
-                                             &conf->realm_index)
-           == NGX_OK ? NGX_CONF_OK : NGX_CONF_ERROR;
+    return NGX_CONF_OK;
 }
 
 
@@ -269,24 +291,10 @@ ngx_http_session_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
 
     if (prev->inherit == NGX_CONF_UNSET_PTR) {
         prev->inherit = prev->require;
-
-        if (prev->enable == NGX_CONF_UNSET
-            && prev->require != NGX_CONF_UNSET_PTR
-            && prev->require->mode != NGX_HTTP_SESSION_REQUIRE_OFF)
-        {
-            prev->enable = 1;
-        }
+        ngx_http_session_merge_enable(prev);
     }
 
-    /* a requirement, and a page of ours, turn the session on at its level */
-
-    if (conf->enable == NGX_CONF_UNSET
-        && (conf->page != NGX_CONF_UNSET_UINT
-            || (conf->require != NGX_CONF_UNSET_PTR
-                && conf->require->mode != NGX_HTTP_SESSION_REQUIRE_OFF)))
-    {
-        conf->enable = 1;
-    }
+    ngx_http_session_merge_enable(conf);
 
     if (ngx_http_session_merge_page(cf, conf) != NGX_CONF_OK) {
         return NGX_CONF_ERROR;
@@ -306,11 +314,7 @@ ngx_http_session_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
 
     conf->require = conf->inherit;
 
-    if (conf->page == NGX_HTTP_SESSION_PAGE_UP
-        || conf->page == NGX_HTTP_SESSION_PAGE_SIGN_IN
-        || conf->page == NGX_HTTP_SESSION_PAGE_SIGN_OUT
-        || conf->page == NGX_HTTP_SESSION_PAGE_ASSETS)
-    {
+    if (ngx_http_session_page_is_public(conf->page)) {
         conf->require = &ngx_http_session_require_off;
     }
 
@@ -331,6 +335,36 @@ ngx_http_session_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
     }
 
     return NGX_CONF_OK;
+}
+
+
+/* A requirement, and a page of ours, turn the session on at their level. */
+
+static void
+ngx_http_session_merge_enable(ngx_http_session_loc_conf_t *conf)
+{
+    if (conf->enable != NGX_CONF_UNSET) {
+        return;
+    }
+
+    if (conf->page != NGX_CONF_UNSET_UINT
+        || (conf->require != NGX_CONF_UNSET_PTR
+            && conf->require->mode != NGX_HTTP_SESSION_REQUIRE_OFF))
+    {
+        conf->enable = 1;
+    }
+}
+
+
+/* Pages for people who are not signed in ignore what is required around. */
+
+static ngx_int_t
+ngx_http_session_page_is_public(ngx_uint_t page)
+{
+    return page == NGX_HTTP_SESSION_PAGE_UP
+           || page == NGX_HTTP_SESSION_PAGE_SIGN_IN
+           || page == NGX_HTTP_SESSION_PAGE_SIGN_OUT
+           || page == NGX_HTTP_SESSION_PAGE_ASSETS;
 }
 
 
@@ -355,11 +389,7 @@ ngx_http_session_merge_page(ngx_conf_t *cf, ngx_http_session_loc_conf_t *conf)
         return NGX_CONF_OK;
     }
 
-    if (conf->page == NGX_HTTP_SESSION_PAGE_UP
-        || conf->page == NGX_HTTP_SESSION_PAGE_SIGN_IN
-        || conf->page == NGX_HTTP_SESSION_PAGE_SIGN_OUT
-        || conf->page == NGX_HTTP_SESSION_PAGE_ASSETS)
-    {
+    if (ngx_http_session_page_is_public(conf->page)) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                            "session_require: the page \"%V\" is for people "
                            "who are not signed in; nobody could reach it",
@@ -368,192 +398,6 @@ ngx_http_session_merge_page(ngx_conf_t *cf, ngx_http_session_loc_conf_t *conf)
     }
 
     return NGX_CONF_OK;
-}
-
-
-ngx_int_t
-ngx_http_session_conf_finish(ngx_conf_t *cf,
-    ngx_http_session_main_conf_t *smcf)
-{
-    ngx_uint_t                     i;
-    ngx_http_core_srv_conf_t     **cscfp;
-    ngx_http_core_main_conf_t     *cmcf;
-    ngx_http_session_srv_conf_t   *sscf;
-
-    if (smcf->store.len == 0 || smcf->keys.len == 0) {
-        ngx_log_error(NGX_LOG_EMERG, cf->log, 0,
-                      "sessions are used, but %s%s%s missing in the http "
-                      "block; make them with \"sessionctl init\" and "
-                      "\"sessionctl key new\"",
-                      smcf->store.len ? "" : "session_store",
-                      smcf->store.len == 0 && smcf->keys.len == 0
-                      ? " and session_keys are" : "",
-                      smcf->store.len == 0 && smcf->keys.len == 0
-                      ? "" : (smcf->store.len ? "session_keys is" : " is"));
-        return NGX_ERROR;
-    }
-
-    ngx_http_session_store_look(cf, &smcf->store);
-
-    smcf->writer_pool = ngx_thread_pool_add(cf, NULL);
-    if (smcf->writer_pool == NULL) {
-        return NGX_ERROR;
-    }
-
-    smcf->hash_pool = smcf->writer_pool;
-
-    if (smcf->hash_pool_name.len) {
-        smcf->hash_pool = ngx_thread_pool_add(cf, &smcf->hash_pool_name);
-        if (smcf->hash_pool == NULL) {
-            return NGX_ERROR;
-        }
-    }
-
-    if (smcf->throttle_size == 0) {
-        smcf->throttle_size = NGX_HTTP_SESSION_THROTTLE_SIZE;
-    }
-
-    smcf->throttle_zone = ngx_http_session_throttle_zone(cf,
-                                                    smcf->throttle_size,
-                                                    &ngx_http_session_module);
-    if (smcf->throttle_zone == NULL) {
-        return NGX_ERROR;
-    }
-
-    cmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module);
-    cscfp = cmcf->servers.elts;
-
-    for (i = 0; i < cmcf->servers.nelts; i++) {
-
-        sscf = cscfp[i]->ctx->srv_conf[ngx_http_session_module.ctx_index];
-
-        if (!sscf->used) {
-            continue;
-        }
-
-        if (ngx_http_session_page_compile(cf, sscf) != NGX_CONF_OK) {
-            return NGX_ERROR;
-        }
-
-        if (ngx_http_session_conf_check_server(cf, cscfp,
-                                               cmcf->servers.nelts, i)
-            != NGX_OK)
-        {
-            return NGX_ERROR;
-        }
-    }
-
-    return NGX_OK;
-}
-
-
-/* Traps that only show when servers are looked at together: warnings. */
-
-static ngx_int_t
-ngx_http_session_conf_check_server(ngx_conf_t *cf,
-    ngx_http_core_srv_conf_t **cscfp, ngx_uint_t n, ngx_uint_t i)
-{
-    ngx_uint_t                    j;
-    ngx_http_session_srv_conf_t  *sscf, *other;
-
-    sscf = cscfp[i]->ctx->srv_conf[ngx_http_session_module.ctx_index];
-
-    if (sscf->cookie->secure && sscf->origins == NULL
-        && !ngx_http_session_conf_has_ssl(cf, cscfp[i]))
-    {
-        ngx_log_error(NGX_LOG_WARN, cf->log, 0,
-                      "server \"%V\" has a Secure session cookie but no "
-                      "\"listen ... ssl\": behind something that ends TLS "
-                      "write \"session_origin https://name\", for plain "
-                      "http \"session_cookie session secure=off\"",
-                      &cscfp[i]->server_name);
-    }
-
-    for (j = i + 1; j < n; j++) {
-        other = cscfp[j]->ctx->srv_conf[ngx_http_session_module.ctx_index];
-
-        if (other->used && other->realm_index != sscf->realm_index
-            && other->cookie->name.len == sscf->cookie->name.len
-            && ngx_strncmp(other->cookie->name.data, sscf->cookie->name.data,
-                           sscf->cookie->name.len) == 0
-            && ngx_http_session_conf_same_name(cscfp[i], cscfp[j]))
-        {
-            ngx_log_error(NGX_LOG_WARN, cf->log, 0,
-                          "servers with the name \"%V\" share the cookie "
-                          "\"%V\" but not the realm: signing in to one signs "
-                          "out of the other",
-                          &cscfp[i]->server_name, &sscf->cookie->name);
-        }
-    }
-
-    return NGX_OK;
-}
-
-
-static ngx_int_t
-ngx_http_session_conf_same_name(ngx_http_core_srv_conf_t *one,
-    ngx_http_core_srv_conf_t *two)
-{
-    ngx_uint_t               i, j;
-    ngx_http_server_name_t  *a, *b;
-
-    a = one->server_names.elts;
-    b = two->server_names.elts;
-
-    for (i = 0; i < one->server_names.nelts; i++) {
-        for (j = 0; j < two->server_names.nelts; j++) {
-            if (a[i].name.len == b[j].name.len
-                && ngx_strncasecmp(a[i].name.data, b[j].name.data,
-                                   a[i].name.len) == 0)
-            {
-                return 1;
-            }
-        }
-    }
-
-    return 0;
-}
-
-
-static ngx_flag_t
-ngx_http_session_conf_has_ssl(ngx_conf_t *cf, ngx_http_core_srv_conf_t *cscf)
-{
-#if (NGX_HTTP_SSL)
-    ngx_uint_t                   p, a, s;
-    ngx_http_conf_port_t        *port;
-    ngx_http_conf_addr_t        *addr;
-    ngx_http_core_srv_conf_t   **server;
-    ngx_http_core_main_conf_t   *cmcf;
-
-    cmcf = ngx_http_conf_get_module_main_conf(cf, ngx_http_core_module);
-
-    if (cmcf->ports == NULL) {
-        return 0;
-    }
-
-    port = cmcf->ports->elts;
-
-    for (p = 0; p < cmcf->ports->nelts; p++) {
-        addr = port[p].addrs.elts;
-
-        for (a = 0; a < port[p].addrs.nelts; a++) {
-
-            if (!addr[a].opt.ssl) {
-                continue;
-            }
-
-            server = addr[a].servers.elts;
-
-            for (s = 0; s < addr[a].servers.nelts; s++) {
-                if (server[s] == cscf) {
-                    return 1;
-                }
-            }
-        }
-    }
-#endif
-
-    return 0;
 }
 
 

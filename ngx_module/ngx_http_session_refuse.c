@@ -21,6 +21,7 @@ typedef struct {
 } ngx_http_session_refusal_t;
 
 
+static ngx_int_t ngx_http_session_wants_redirect(ngx_http_request_t *r);
 static void ngx_http_session_audit(ngx_http_request_t *r,
     ngx_http_session_ctx_t *ctx);
 static ngx_int_t ngx_http_session_redirect(ngx_http_request_t *r,
@@ -43,8 +44,7 @@ ngx_int_t
 ngx_http_session_refuse(ngx_http_request_t *r, ngx_http_session_ctx_t *ctx,
     ngx_int_t status)
 {
-    ngx_int_t                           rc;
-    const ngx_http_session_loc_conf_t  *slcf;
+    ngx_int_t  rc, page;
 
     ctx->refused = 1;
 
@@ -60,13 +60,10 @@ ngx_http_session_refuse(ngx_http_request_t *r, ngx_http_session_ctx_t *ctx,
         return rc;
     }
 
-    slcf = ngx_http_get_module_loc_conf(r, ngx_http_session_module);
+    page = ngx_http_session_has_error_page(r, status);
 
-    if (status == NGX_HTTP_UNAUTHORIZED
-        && !ngx_http_session_has_error_page(r, status)
-        && (slcf->refuse == NGX_HTTP_SESSION_REFUSE_REDIRECT
-            || (slcf->refuse == NGX_HTTP_SESSION_REFUSE_AUTO
-                && ngx_http_session_is_navigation(r))))
+    if (status == NGX_HTTP_UNAUTHORIZED && !page
+        && ngx_http_session_wants_redirect(r))
     {
         rc = ngx_http_session_redirect(r, ctx);
 
@@ -96,7 +93,7 @@ ngx_http_session_refuse(ngx_http_request_t *r, ngx_http_session_ctx_t *ctx,
         return NGX_ERROR;
     }
 
-    if (ngx_http_session_has_error_page(r, status)) {
+    if (page) {
         return status;
     }
 
@@ -111,6 +108,21 @@ ngx_http_session_refuse(ngx_http_request_t *r, ngx_http_session_ctx_t *ctx,
     default:
         return ngx_http_session_page_error(r, status, "store_unavailable");
     }
+}
+
+
+static ngx_int_t
+ngx_http_session_wants_redirect(ngx_http_request_t *r)
+{
+    const ngx_http_session_loc_conf_t  *slcf;
+
+    slcf = ngx_http_get_module_loc_conf(r, ngx_http_session_module);
+
+    if (slcf->refuse == NGX_HTTP_SESSION_REFUSE_AUTO) {
+        return ngx_http_session_is_navigation(r);
+    }
+
+    return slcf->refuse == NGX_HTTP_SESSION_REFUSE_REDIRECT;
 }
 
 

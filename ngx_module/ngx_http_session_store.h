@@ -117,8 +117,8 @@ typedef struct {
 /*
  * init_process of a worker: derives a keyring per realm, wipes the worker's
  * copy of the secrets, opens the store, starts the timers (retry, minute
- * duties of worker 0: reader check, sweep, audit copy; populate).  NGX_ERROR only
- * when keys cannot be derived; a store that will not open is not an error.
+ * duties of worker 0: reader check, sweep, audit copy; populate).  NGX_ERROR
+ * only when keys cannot be derived; a store that will not open is no error.
  */
 ngx_int_t ngx_http_session_store_init_worker(ngx_cycle_t *cycle,
     const ngx_http_session_store_conf_t *conf);
