@@ -247,6 +247,15 @@ test_parse_counts_fields(void **state)
         bytes_free(&body);
     }
 
+    body = bytes_new(NULL, TEXT_FORM_FIELDS_MAX * 4);
+
+    for (i = 0; i < body.len; i += 4) {
+        memcpy(body.data + i, "x=1&", 4);
+    }
+
+    assert_int_equal(parse(&body, got, sizeof(got)), TEXT_FORM_OK);
+    bytes_free(&body);
+
     /* 10^5 fields, and a megabyte of separators */
 
     body = bytes_new(NULL, 400000);
@@ -372,6 +381,8 @@ test_type(void **state)
         { " application/x-www-form-urlencoded \t", 1 },
         { "", 0 },
         { ";", 0 },
+        { "xpplication/x-www-form-urlencoded", 0 },
+        { "application\x0fx-www-form-urlencoded", 0 },
         { "application/x-www-form-urlencode", 0 },
         { "application/x-www-form-urlencodedx", 0 },
         { "application/x-www-form-urlencoded,text/plain", 0 },

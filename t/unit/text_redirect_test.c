@@ -352,6 +352,8 @@ test_origin_normal(void **state)
         { "https://a:80", "https://a:80" },
         { "http://a:443", "http://a:443" },
         { "http://a:8080", "http://a:8080" },
+        { "http://a:9090", "http://a:9090" },
+        { "http://AZ.az-09_", "http://az.az-09_" },
         { "http://a:08080", "http://a:8080" },
         { "http://a:00080", "http://a" },
         { "http://a:1", "http://a:1" },
