@@ -316,6 +316,10 @@ for my $events (0, 1) {
     is((stat "$backup-$name")[2] & 07777, 0600, 'its mode');
 }
 
+$run = sessionctl('backup', "$backup-shown", @at, '--progress');
+is($run->{code}, 0, 'backup --progress');
+like($run->{err}, qr/^backup, bytes: \d+/, 'shows it');
+
 $run = sessionctl('backup', "$backup-events", @at);
 is($run->{code}, 1, 'backup over a file');
 symlink "$backup-target", "$backup-link" or die $!;

@@ -15,12 +15,14 @@
 
 #define CLI_COPY_ROWS      1000
 
+#define CLI_TICK_NS        50000000
+
 
 static volatile sig_atomic_t  cli_child_pid;
 
 
 static void cli_child_signal(int signo);
-static int cli_child_wait(pid_t pid);
+static int cli_child_wait(pid_t pid, cli_tick_pt tick, void *data);
 
 
 const char *
@@ -190,7 +192,7 @@ cli_in_realm(const cli_t *cli, const store_realm_t *realm)
 
 
 int
-cli_child(const cli_t *cli, cli_child_pt run, void *data)
+cli_child(const cli_t *cli, cli_child_pt run, cli_tick_pt tick, void *data)
 {
     int               rc;
     pid_t             pid;
@@ -224,7 +226,7 @@ cli_child(const cli_t *cli, cli_child_pt run, void *data)
     (void) sigaction(SIGTERM, &sa, NULL);
     (void) sigaction(SIGHUP, &sa, NULL);
 
-    return cli_child_wait(pid);
+    return cli_child_wait(pid, tick, data);
 }
 
 
@@ -236,14 +238,26 @@ cli_child_signal(int signo)
 
 
 static int
-cli_child_wait(pid_t pid)
+cli_child_wait(pid_t pid, cli_tick_pt tick, void *data)
 {
-    int    status;
-    pid_t  rc;
+    int              status;
+    pid_t            rc;
+    struct timespec  pause;
 
-    do {
-        rc = waitpid(pid, &status, 0);
-    } while (rc == -1 && errno == EINTR);
+    pause.tv_sec = 0;
+    pause.tv_nsec = CLI_TICK_NS;
+
+    for ( ;; ) {
+        rc = waitpid(pid, &status, tick ? WNOHANG : 0);
+
+        if (rc == 0) {
+            tick(data);
+            (void) nanosleep(&pause, NULL);
+
+        } else if (rc != -1 || errno != EINTR) {
+            break;
+        }
+    }
 
     if (rc == -1) {
         return cli_refuse(errno, "waitpid() failed");

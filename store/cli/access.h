@@ -51,11 +51,14 @@ int cli_in_realm(const cli_t *cli, const store_realm_t *realm);
 /*
  * Runs `run` in a child process, so that root can use the store as its owner
  * and be root afterwards.  Returns what run returned; SIGINT, SIGTERM and
- * SIGHUP end the child, and then CLI_FAILED is returned.
+ * SIGHUP end the child, and then CLI_FAILED is returned.  `tick` (may be
+ * NULL) is called in this process now and then while the other one works.
  */
 typedef int (*cli_child_pt)(const cli_t *cli, void *data);
+typedef void (*cli_tick_pt)(void *data);
 
-int cli_child(const cli_t *cli, cli_child_pt run, void *data);
+int cli_child(const cli_t *cli, cli_child_pt run, cli_tick_pt tick,
+    void *data);
 
 
 #endif /* CLI_ACCESS_H_INCLUDED */

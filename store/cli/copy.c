@@ -41,16 +41,18 @@ const char  cli_backup_help[] =
 
 /* What a child process needs that copies out of the store. */
 typedef struct {
-    int  fd;
-    int  events;                /* of backup */
+    int             fd;
+    int             events;     /* of backup */
+    cli_progress_t  progress;   /* of backup, which tells none itself */
 } cli_copy_t;
 
 
 static int cli_dump_child(const cli_t *cli, void *data);
 static int cli_dump_to(const cli_t *cli, FILE *out);
 static int cli_backup_child(const cli_t *cli, void *data);
+static void cli_backup_tick(void *data);
 static int cli_copy_to(const cli_t *cli, const char *file, cli_child_pt run,
-    cli_copy_t *copy);
+    cli_tick_pt tick, cli_copy_t *copy);
 static int cli_restore_from(const cli_t *cli, FILE *in, unsigned flags);
 
 
@@ -68,7 +70,7 @@ cli_dump(cli_t *cli, int argc, char **argv)
     }
 
     if (words[0]) {
-        return cli_copy_to(cli, words[0], cli_dump_child, &copy);
+        return cli_copy_to(cli, words[0], cli_dump_child, NULL, &copy);
     }
 
     if (isatty(STDOUT_FILENO)) {
@@ -159,7 +161,31 @@ cli_backup(cli_t *cli, int argc, char **argv)
         return rc;
     }
 
-    return cli_copy_to(cli, words[0], cli_backup_child, &copy);
+    cli_progress_begin(&copy.progress, cli, "backup, bytes:");
+
+    rc = cli_copy_to(cli, words[0], cli_backup_child,
+                     copy.progress.on ? cli_backup_tick : NULL, &copy);
+
+    if (copy.progress.shown) {
+        (void) fputc('\n', stderr);
+    }
+
+    return rc;
+}
+
+
+/* LMDB does not tell how far it is, the file does. */
+static void
+cli_backup_tick(void *data)
+{
+    cli_copy_t   *copy;
+    struct stat   st;
+
+    copy = data;
+
+    if (fstat(copy->fd, &st) == 0) {
+        cli_progress_show((uint64_t) st.st_size, &copy->progress);
+    }
 }
 
 
@@ -194,7 +220,7 @@ cli_backup_child(const cli_t *cli, void *data)
  */
 static int
 cli_copy_to(const cli_t *cli, const char *file, cli_child_pt run,
-    cli_copy_t *copy)
+    cli_tick_pt tick, cli_copy_t *copy)
 {
     int           rc;
     struct stat   st;
@@ -208,7 +234,7 @@ cli_copy_to(const cli_t *cli, const char *file, cli_child_pt run,
 
     copy->fd = target.fd;
 
-    rc = cli_child(cli, run, copy);
+    rc = cli_child(cli, run, tick, copy);
 
     if (rc == CLI_OK && fstat(target.fd, &st) == -1) {
         rc = cli_refuse(errno, "\"%s\"", file);

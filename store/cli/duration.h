@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 
-#define CLI_DURATION_CHARS  32
+#define CLI_DURATION_CHARS  48
 #define CLI_TIME_CHARS      32
 
 /* "90", "90s", "10m", "1h30m", "7d", "2w", "1y": nginx's units, each at most

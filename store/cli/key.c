@@ -133,6 +133,7 @@ cli_key_promote(cli_t *cli, int argc, char **argv)
         { NULL, CLI_FLAG, NULL }
     };
 
+    id = 0;
     force = 0;
 
     rc = cli_options(cli, argc, argv, own, "FILE ID", words);
@@ -174,6 +175,7 @@ cli_key_drop(cli_t *cli, int argc, char **argv)
     uint8_t      id;
     const char  *words[CLI_WORDS_MAX];
 
+    id = 0;
     rc = cli_options(cli, argc, argv, NULL, "FILE ID", words);
 
     if (rc == CLI_OK) {
@@ -271,7 +273,7 @@ cli_key_loaded(const cli_t *cli, cli_loaded_t **loaded, int quiet)
     *loaded = p;
     (*loaded)->quiet = quiet;
 
-    return cli_child(cli, cli_key_loaded_child, p);
+    return cli_child(cli, cli_key_loaded_child, NULL, p);
 }
 
 

@@ -1,4 +1,5 @@
 #include <string.h>
+#include <sys/resource.h>
 
 #include "cli.h"
 #include "options.h"
@@ -87,7 +88,12 @@ main(int argc, char **argv)
     int    rc, err;
     cli_t  cli;
 
+    static const struct rlimit  none = { 0, 0 };
+
     memset(&cli, 0, sizeof(cli));
+
+    /* passwords and their hashes pass through here */
+    (void) setrlimit(RLIMIT_CORE, &none);
 
     if (store_realm_set(&cli.realm, "default", sizeof("default") - 1)
         != STORE_OK)

@@ -2,13 +2,16 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
+#include "base64.h"
 #include "hkdf.h"
 #include "keys_file.h"
+#include "pages.h"
 #include "sha256.h"
 
 
@@ -421,6 +424,161 @@ test_pages_stay_out_of_core_dumps(void **state)
 }
 
 
+/* What must not be found, and a window to look through; in pages of their own
+ * that are not looked at. */
+typedef struct {
+    uint8_t  raw[32];
+    uint8_t  derived[32];
+    char     text[44];
+    uint8_t  window[1 << 16];
+} hunt_t;
+
+
+/* 1 when the bytes from..to of this process hold one of the three. */
+static int
+hunt_range(hunt_t *hunt, int mem, unsigned long from, unsigned long to)
+{
+    size_t   room;
+    ssize_t  n;
+
+    while (from < to) {
+        room = to - from < sizeof(hunt->window) ? to - from
+                                                : sizeof(hunt->window);
+        n = pread(mem, hunt->window, room, (off_t) from);
+
+        if (n <= 0) {
+            return 0;
+        }
+
+        if (memmem(hunt->window, (size_t) n, hunt->raw, 16)
+            || memmem(hunt->window, (size_t) n, hunt->derived, 16)
+            || memmem(hunt->window, (size_t) n, hunt->text, 20))
+        {
+            return 1;
+        }
+
+        /* what lies across the border is met in the next window */
+        from += (unsigned long) n > 64 ? (unsigned long) n - 63
+                                       : (unsigned long) n;
+    }
+
+    return 0;
+}
+
+
+/* 1 when it lies in writable memory that a core dump would have. */
+static int
+hunt(hunt_t *h)
+{
+    int            mem, found, writable;
+    char           line[512];
+    FILE          *f;
+    unsigned long  from, to;
+
+    f = fopen("/proc/self/smaps", "r");
+    mem = open("/proc/self/mem", O_RDONLY);
+    assert_non_null(f);
+    assert_true(mem != -1);
+
+    found = 0;
+    writable = 0;
+    from = to = 0;
+
+    while (fgets(line, sizeof(line), f)) {
+        if (strncmp(line, "VmFlags:", 8) == 0) {
+            /* the sanitizer's shadow is large and holds nothing of ours */
+            if (writable && !strstr(line, " dd") && to - from < 1UL << 30) {
+                found |= hunt_range(h, mem, from, to);
+            }
+
+        } else if (strchr(line, '-') && line[0] != ' ') {
+            if (sscanf(line, "%lx-%lx", &from, &to) == 2) {
+                writable = strstr(line, " rw") != NULL;
+            }
+        }
+    }
+
+    fclose(f);
+    close(mem);
+
+    return found;
+}
+
+
+/* The three values, computed by a child so that this process never has them
+ * anywhere but in the pages. */
+static void
+hunt_prepare(hunt_t *h)
+{
+    int      fds[2];
+    char     text[1024], *p;
+    pid_t    pid;
+    uint8_t  raw[32], key[32];
+
+    assert_int_equal(pipe(fds), 0);
+
+    pid = fork();
+    assert_true(pid != -1);
+
+    if (pid == 0) {
+        keys_slurp(text, sizeof(text));
+        p = strrchr(text, '=') - 43;
+        (void) store_base64_decode(p, 43, raw, sizeof(raw));
+        hkdf(NULL, 0, raw, sizeof(raw), "cookie/1\0default", 16, key,
+             sizeof(key));
+        _exit(write(fds[1], raw, 32) != 32 || write(fds[1], key, 32) != 32
+              || write(fds[1], p, 44) != 44);
+    }
+
+    assert_int_equal(read(fds[0], h->raw, 32), 32);
+    assert_int_equal(read(fds[0], h->derived, 32), 32);
+    assert_int_equal(read(fds[0], h->text, 44), 44);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+
+    close(fds[0]);
+    close(fds[1]);
+}
+
+
+static void
+test_keys_lie_in_their_pages_only(void **state)
+{
+    char              why[STORE_WHY_CHARS];
+    void             *pages;
+    uint8_t           mac[32], copy[32];
+    hunt_t           *h;
+    store_secrets_t  *secrets;
+    store_keyring_t  *keyring;
+
+    (void) state;
+
+    (void) unlink(keys);
+    assert_int_equal(store_secrets_random_create(keys, why), STORE_OK);
+    assert_int_equal(store_pages_get(&pages, sizeof(hunt_t)), STORE_OK);
+
+    h = pages;
+    hunt_prepare(h);
+
+    assert_int_equal(store_secrets_read(keys, &secrets, why), STORE_OK);
+    assert_int_equal(store_keyring_derive(secrets, "default", &keyring),
+                     STORE_OK);
+    store_keyring_mac(keyring, STORE_LABEL_COOKIE, 0, "x", 1, mac);
+
+    assert_int_equal(hunt(h), 0);
+
+    /* the hunt does find what is there */
+
+    memcpy(copy, h->derived, sizeof(copy));
+    assert_int_equal(hunt(h), 1);
+    store_wipe(copy, sizeof(copy));
+    assert_int_equal(hunt(h), 0);
+
+    store_keyring_free(keyring);
+    store_secrets_free(secrets);
+    store_pages_put(pages, sizeof(hunt_t));
+}
+
+
 int
 main(void)
 {
@@ -433,7 +591,8 @@ main(void)
         cmocka_unit_test(test_keyring_macs_never_meet),
         cmocka_unit_test(test_keyring_derive_realm),
         cmocka_unit_test(test_keyring_needs_no_secrets),
-        cmocka_unit_test(test_pages_stay_out_of_core_dumps)
+        cmocka_unit_test(test_pages_stay_out_of_core_dumps),
+        cmocka_unit_test(test_keys_lie_in_their_pages_only)
     };
 
     return cmocka_run_group_tests(tests, folder_setup, folder_teardown);

@@ -250,6 +250,7 @@ static const char *const  corrupt[] = {
     "$argon2id$v=19$m=8192,t=1,p=1$" SALT "$" TAG "$",
     "$argon2id$v=19$m=8192,t=1,p=1$" SALT "$" TAG "A",
     "$argon2id$v=19$m=8192,t=1,p=1$" SALT "A$" TAG,
+    "$argon2id$v=19$m=8192,t=1,p=1$" SALT "A" TAG,
     "$argon2id$v=19$m=8192,t=1,p=1$MDEyMzQ1Njc4OWFiY2RlAB$" TAG,
     "$argon2id$v=19$m=8192,t=1,p=1$MDEyMzQ1Njc4OWFiY2Rl-A$" TAG,
     "$argon2id$v=19$m=8192,t=1,p=1$MDEyMzQ1Njc4OWFiY2Rl==$" TAG,

@@ -21,6 +21,10 @@ static int       random_interrupts;
 static size_t    random_piece;
 static unsigned  random_calls;
 
+/* The two ways to notice a fork, each without the other. */
+static int       same_pid;
+static int       no_wipe_on_fork;
+
 
 ssize_t
 getrandom(void *buf, size_t n, unsigned flags)
@@ -46,6 +50,24 @@ getrandom(void *buf, size_t n, unsigned flags)
 }
 
 
+pid_t
+getpid(void)
+{
+    return same_pid ? 4711 : (pid_t) syscall(SYS_getpid);
+}
+
+
+int
+madvise(void *p, size_t n, int advice)
+{
+    if (no_wipe_on_fork && advice == MADV_WIPEONFORK) {
+        return 0;
+    }
+
+    return (int) syscall(SYS_madvise, p, n, advice);
+}
+
+
 static int
 random_setup(void **state)
 {
@@ -55,6 +77,8 @@ random_setup(void **state)
     random_interrupts = 0;
     random_piece = 0;
     random_calls = 0;
+    same_pid = 0;
+    no_wipe_on_fork = 0;
 
     return 0;
 }
@@ -179,14 +203,12 @@ test_random_draw_wipes(void **state)
 
 
 static void
-test_random_draw_differs_after_fork(void **state)
+differs_after_fork(void)
 {
     int              fds[2], status;
     pid_t            pid;
     uint8_t          parent[32], child[32];
     store_random_t  *rng;
-
-    (void) state;
 
     assert_int_equal(store_random_create(&rng), STORE_OK);
     assert_int_equal(store_random_draw(rng, parent, 1), STORE_OK);
@@ -210,6 +232,41 @@ test_random_draw_differs_after_fork(void **state)
 
     close(fds[0]);
     close(fds[1]);
+}
+
+
+static void
+test_random_draw_differs_after_fork(void **state)
+{
+    (void) state;
+
+    differs_after_fork();
+
+    same_pid = 1;
+    differs_after_fork();
+
+    same_pid = 0;
+    no_wipe_on_fork = 1;
+    differs_after_fork();
+}
+
+
+/* A refill that failed leaves a buffer of which nobody knows what it holds. */
+static void
+test_random_draw_after_a_failed_refill(void **state)
+{
+    uint8_t          buf[4096];
+    store_random_t  *rng;
+
+    (void) state;
+
+    assert_int_equal(store_random_create(&rng), STORE_OK);
+    assert_int_equal(store_random_draw(rng, buf, 4090), STORE_OK);
+
+    random_errno = EIO;
+
+    assert_int_equal(store_random_draw(rng, buf, 32), EIO);
+    assert_int_equal(store_random_draw(rng, buf, 2), EIO);
 }
 
 
@@ -251,6 +308,8 @@ main(void)
                                random_setup),
         cmocka_unit_test_setup(test_random_draw_wipes, random_setup),
         cmocka_unit_test_setup(test_random_draw_differs_after_fork,
+                               random_setup),
+        cmocka_unit_test_setup(test_random_draw_after_a_failed_refill,
                                random_setup),
         cmocka_unit_test(test_equal_and_wipe)
     };

@@ -4,14 +4,57 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/file.h>
+#include <sys/syscall.h>
 
 #include <cmocka.h>
 
 #include "keys_file.h"
 
 
+/* Draws of getrandom() below that give the bytes of SECRET_A again. */
+static unsigned          repeats;
+
+/* Set: somebody replaces the file just before flock() below returns. */
+static int               replaced;
+
 static char              why[STORE_WHY_CHARS];
 static store_secrets_t  *secrets;
+
+
+ssize_t
+getrandom(void *buf, size_t n, unsigned flags)
+{
+    size_t  i;
+
+    if (repeats && n == 32) {
+        repeats--;
+
+        for (i = 0; i < n; i++) {
+            ((uint8_t *) buf)[i] = (uint8_t) i;
+        }
+
+        return (ssize_t) n;
+    }
+
+    return syscall(SYS_getrandom, buf, n, flags);
+}
+
+
+int
+flock(int fd, int operation)
+{
+    char  other[128];
+
+    if (replaced) {
+        replaced = 0;
+        snprintf(other, sizeof(other), "%s.other", keys);
+        assert_int_equal(rename(keys, other), 0);
+        keys_text(SECRET_B "\n");
+        assert_int_equal(unlink(other), 0);
+    }
+
+    return (int) syscall(SYS_flock, fd, operation);
+}
 
 
 static int
@@ -107,6 +150,49 @@ test_add_until_full(void **state)
     if (geteuid() == 0) {
         assert_int_equal(st.st_gid, 65534);
     }
+}
+
+
+/* An id that is there already is not taken: one byte repeats now and then. */
+static void
+test_add_draws_again(void **state)
+{
+    uint8_t  id;
+
+    (void) state;
+
+    keys_text(SECRET_A "\n");
+    repeats = 3;
+
+    assert_int_equal(store_secrets_random_add(keys, &id, why), STORE_OK);
+    assert_int_equal(repeats, 0);
+
+    assert_int_equal(read_keys(), STORE_OK);
+    assert_int_equal(store_secrets_count(secrets), 2);
+    assert_int_not_equal(store_secrets_id(secrets, 0), id);
+    store_secrets_free(secrets);
+}
+
+
+/* Whoever waited for the lock of a file that is gone loses nobody's line. */
+static void
+test_edit_of_a_replaced_file(void **state)
+{
+    char     text[1024];
+    uint8_t  id;
+
+    (void) state;
+
+    keys_text(SECRET_A "\n");
+    replaced = 1;
+
+    assert_int_equal(store_secrets_random_add(keys, &id, why), STORE_BUSY);
+    assert_why("was changed by another process; try again");
+
+    keys_slurp(text, sizeof(text));
+    assert_string_equal(text, SECRET_B "\n");
+
+    assert_int_equal(store_secrets_random_add(keys, &id, why), STORE_OK);
 }
 
 
@@ -238,6 +324,8 @@ main(void)
     const struct CMUnitTest  tests[] = {
         secrets_test(test_create),
         secrets_test(test_add_until_full),
+        secrets_test(test_add_draws_again),
+        secrets_test(test_edit_of_a_replaced_file),
         secrets_test(test_promote_and_drop),
         secrets_test(test_edit_refuses_unsafe_and_busy),
         secrets_test(test_edit_keeps_the_file_in_bounds)

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "keys_file.h"
+#include "secrets.h"
 
 
 static char              why[STORE_WHY_CHARS];
@@ -58,6 +59,22 @@ test_read_one(void **state)
 
     store_secrets_free(secrets);
     store_secrets_free(NULL);
+}
+
+
+/* The text is needed no longer than it takes to decode it. */
+static void
+test_read_wipes_the_text(void **state)
+{
+    (void) state;
+
+    keys_text(SECRET_A "\n");
+
+    assert_int_equal(read_keys(), STORE_OK);
+    assert_non_null(memmem(secrets, sizeof(*secrets), "\1\2\3\4\5\6\7", 7));
+    assert_null(memmem(secrets, sizeof(*secrets), SECRET_A, 20));
+
+    store_secrets_free(secrets);
 }
 
 
@@ -392,6 +409,7 @@ main(void)
 {
     const struct CMUnitTest  tests[] = {
         secrets_test(test_read_one),
+        secrets_test(test_read_wipes_the_text),
         secrets_test(test_read_comments_and_no_last_line_feed),
         secrets_test(test_read_rights),
         secrets_test(test_read_owner),
