@@ -1,13 +1,15 @@
 /*
  * hold_sync: for LD_PRELOAD.  While the file named by HOLD_SYNC exists,
  * fdatasync() waits, as it does on a disk that hangs, and the file
- * "$HOLD_SYNC.waiting" tells the test that it has begun to.  The name is read
- * once, in the process that is started; what it forks inherits it.
+ * "$HOLD_SYNC.waiting" tells the test that it has begun to.  While
+ * "$HOLD_SYNC.fail" exists it fails, as on one that is broken.  The name is
+ * read once, in the process that is started; what it forks inherits it.
  */
 
 #define _GNU_SOURCE
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +22,7 @@
 
 static char  hold[4096];
 static char  waiting[4096 + 16];
+static char  fail[4096 + 16];
 
 
 __attribute__((constructor))
@@ -33,6 +36,7 @@ hold_sync_init(void)
     if (name != NULL) {
         snprintf(hold, sizeof(hold), "%s", name);
         snprintf(waiting, sizeof(waiting), "%s.waiting", hold);
+        snprintf(fail, sizeof(fail), "%s.fail", hold);
     }
 }
 
@@ -64,6 +68,11 @@ fdatasync(int fd)
         }
 
         nanosleep(&pause, NULL);
+    }
+
+    if (fail[0] != '\0' && access(fail, F_OK) == 0) {
+        errno = EIO;
+        return -1;
     }
 
     return next(fd);
