@@ -241,11 +241,8 @@ store_feed_retain(store_t *store, const store_feed_t *feed)
         drop = copied;
     }
 
-    lost = 0;
-
     if (waiting > store->change_hard_max) {
-        lost = waiting - store->change_hard_max;
-        drop = copied + lost;
+        drop = copied + waiting - store->change_hard_max;
     }
 
     if (drop > STORE_RETAIN_ROWS) {
