@@ -13,12 +13,22 @@
 #define STORE_RANDOM_BUFFER  4096
 
 
-/* Lives in pages of its own: what is still unread will be somebody's token. */
+/*
+ * Lives in pages of its own: what is still unread will be somebody's token.
+ * MADV_WIPEONFORK zeroes them in a child, all of this struct, which also
+ * covers a child in another PID namespace that happens to get its parent's
+ * number, and saves a getpid() per draw.  Kernels before 4.14 lack it; there
+ * the pids are compared.
+ */
 struct store_random_s {
-    pid_t    pid;               /* that filled the buffer, 0: nobody */
-    size_t   left;              /* unread bytes, at the end of data */
-    uint8_t  data[STORE_RANDOM_BUFFER];
+    pid_t     pid;              /* that filled the buffer, 0: nobody */
+    unsigned  wiped_on_fork;
+    size_t    left;             /* unread bytes, at the end of data */
+    uint8_t   data[STORE_RANDOM_BUFFER];
 };
+
+
+static int store_random_fill(store_random_t *rng);
 
 
 int
@@ -52,11 +62,6 @@ store_random(void *buf, size_t n)
 }
 
 
-/*
- * MADV_WIPEONFORK zeroes the buffer in a child, pid included, which also
- * covers a child in another PID namespace that happens to get its parent's
- * number.  Kernels without it have the comparison of pids alone.
- */
 int
 store_random_create(store_random_t **rng)
 {
@@ -69,8 +74,6 @@ store_random_create(store_random_t **rng)
         return rc;
     }
 
-    (void) madvise(p, sizeof(store_random_t), MADV_WIPEONFORK);
-
     *rng = p;
 
     return STORE_OK;
@@ -81,26 +84,18 @@ int
 store_random_draw(store_random_t *rng, void *buf, size_t n)
 {
     int       rc;
-    pid_t     pid;
     uint8_t  *p;
 
     if (n > STORE_RANDOM_BUFFER) {
         return store_random(buf, n);
     }
 
-    pid = getpid();
-
-    if (rng->pid != pid || rng->left < n) {
-        rng->left = 0;
-
-        rc = store_random(rng->data, STORE_RANDOM_BUFFER);
+    if (rng->left < n || (!rng->wiped_on_fork && rng->pid != getpid())) {
+        rc = store_random_fill(rng);
 
         if (rc != STORE_OK) {
             return rc;
         }
-
-        rng->pid = pid;
-        rng->left = STORE_RANDOM_BUFFER;
     }
 
     p = rng->data + STORE_RANDOM_BUFFER - rng->left;
@@ -111,6 +106,27 @@ store_random_draw(store_random_t *rng, void *buf, size_t n)
     rng->left -= n;
 
     return STORE_OK;
+}
+
+
+/* The advice is repeated because a child begins with nothing but zeroes. */
+static int
+store_random_fill(store_random_t *rng)
+{
+    int  rc;
+
+    rng->left = 0;
+    rng->pid = getpid();
+    rng->wiped_on_fork = madvise(rng, sizeof(store_random_t), MADV_WIPEONFORK)
+                         == 0;
+
+    rc = store_random(rng->data, STORE_RANDOM_BUFFER);
+
+    if (rc == STORE_OK) {
+        rng->left = STORE_RANDOM_BUFFER;
+    }
+
+    return rc;
 }
 
 

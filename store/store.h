@@ -252,7 +252,7 @@ int store_base64url_decode(const char *text, size_t len, uint8_t *data,
 int store_random(void *buf, size_t n) STORE_CHECK_RESULT;
 
 /* A buffer in front of it for small draws: 4 KB a refill, bytes are wiped as
- * they are drawn.  One per thread.  Fork-safe: refills when the pid differs. */
+ * they are drawn.  One per thread.  A child of fork() never draws the same. */
 typedef struct store_random_s  store_random_t;
 
 int store_random_create(store_random_t **rng) STORE_CHECK_RESULT;

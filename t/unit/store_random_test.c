@@ -61,7 +61,8 @@ int
 madvise(void *p, size_t n, int advice)
 {
     if (no_wipe_on_fork && advice == MADV_WIPEONFORK) {
-        return 0;
+        errno = EINVAL;
+        return -1;
     }
 
     return (int) syscall(SYS_madvise, p, n, advice);
@@ -139,13 +140,13 @@ test_random_reports_failure(void **state)
 
 
 static void
-test_random_draw_buffers(void **state)
+draw_buffers(void)
 {
     size_t           i;
     uint8_t          a[16], b[16];
     store_random_t  *rng;
 
-    (void) state;
+    random_calls = 0;
 
     assert_int_equal(store_random_create(&rng), STORE_OK);
     assert_int_equal(random_calls, 0);
@@ -161,6 +162,18 @@ test_random_draw_buffers(void **state)
 
     assert_int_equal(store_random_draw(rng, b, 16), STORE_OK);
     assert_int_equal(random_calls, 2);
+}
+
+
+static void
+test_random_draw_buffers(void **state)
+{
+    (void) state;
+
+    draw_buffers();
+
+    no_wipe_on_fork = 1;
+    draw_buffers();
 }
 
 
@@ -202,33 +215,46 @@ test_random_draw_wipes(void **state)
 }
 
 
+/* Parent, child and grandchild draw from what was one buffer each time. */
 static void
 differs_after_fork(void)
 {
     int              fds[2], status;
     pid_t            pid;
-    uint8_t          parent[32], child[32];
+    uint8_t          drawn[3][32];
     store_random_t  *rng;
 
     assert_int_equal(store_random_create(&rng), STORE_OK);
-    assert_int_equal(store_random_draw(rng, parent, 1), STORE_OK);
+    assert_int_equal(store_random_draw(rng, drawn[0], 1), STORE_OK);
     assert_int_equal(pipe(fds), 0);
 
     pid = fork();
     assert_true(pid != -1);
 
     if (pid == 0) {
-        status = store_random_draw(rng, child, sizeof(child)) != STORE_OK
-                 || write(fds[1], child, sizeof(child)) != sizeof(child);
+        status = store_random_draw(rng, drawn[1], 1) != STORE_OK;
+        pid = fork();
+
+        status |= pid == -1
+                  || store_random_draw(rng, drawn[1], 32) != STORE_OK
+                  || write(fds[1], drawn[1], 32) != 32;
+
+        if (pid != 0) {
+            status |= wait(&fds[0]) != pid || fds[0] != 0;
+        }
+
         _exit(status);
     }
 
-    assert_int_equal(store_random_draw(rng, parent, sizeof(parent)), STORE_OK);
-    assert_int_equal(read(fds[0], child, sizeof(child)), sizeof(child));
+    assert_int_equal(store_random_draw(rng, drawn[0], 32), STORE_OK);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
+    assert_int_equal(read(fds[0], drawn[1], 32), 32);
+    assert_int_equal(read(fds[0], drawn[2], 32), 32);
 
-    assert_memory_not_equal(parent, child, sizeof(child));
+    assert_memory_not_equal(drawn[0], drawn[1], 32);
+    assert_memory_not_equal(drawn[0], drawn[2], 32);
+    assert_memory_not_equal(drawn[1], drawn[2], 32);
 
     close(fds[0]);
     close(fds[1]);
