@@ -225,6 +225,36 @@ is(json('sweep', '--json', @at)->{entries}, 0, 'nothing is left to sweep');
 # -------------------------------------------------------- damaged store ---
 
 
+my $spoilt = Session::World::fresh();
+
+Session::World::session($spoilt, 'bob');
+
+my $text = Session::Cli::get("$spoilt->{store}/sessions.v1.mdb");
+
+cmp_ok($text =~ s/Bob Brown/Bob\x01Brown/g, '>', 1, 'records are spoilt');
+Session::Cli::put("$spoilt->{store}/sessions.v1.mdb", $text);
+
+$run = sessionctl('check', '--store', $spoilt->{store});
+is($run->{code}, 5, 'check finds problems');
+like($run->{out}, qr/^problem: .*^[1-9]\d* problems? in store /ms, 'tells them');
+cmp_ok(scalar(() = $run->{out} =~ /^problem: /mg), '>', 1, 'all of them');
+
+$run = sessionctl('check', '--json', '--store', $spoilt->{store});
+is($run->{code}, 5, 'check --json finds problems');
+
+my $found = JSON::PP->new->utf8->decode($run->{out});
+
+is($found->{count}, scalar @{ $found->{problems} }, 'as many as it tells');
+is($found->{complete}, JSON::PP::true(), 'and it went on to the end');
+
+$run = sessionctl('user', 'show', 'bob', '--store', $spoilt->{store});
+is($run->{code}, 1, 'a damaged record');
+like($run->{err}, qr/user "bob" in realm "default": damaged record$/,
+     'said so');
+is(sessionctl('user', 'show', 'alice', '--store', $spoilt->{store})->{code}, 0,
+   'others are well');
+
+
 my $broken = Session::World::fresh();
 my $file = "$broken->{store}/sessions.v1.mdb";
 
