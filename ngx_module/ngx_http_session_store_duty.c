@@ -31,6 +31,7 @@
 #define NGX_HTTP_SESSION_DUTY_LAST      0x20
 
 #define NGX_HTTP_SESSION_OPEN_EVERY     2000    /* ms */
+#define NGX_HTTP_SESSION_OPEN_WAIT      500     /* ms, for other workers */
 #define NGX_HTTP_SESSION_COPY_EVERY     1000    /* ms */
 #define NGX_HTTP_SESSION_MINUTE         60      /* copies */
 
@@ -203,7 +204,9 @@ ngx_http_session_duty_run(void *data)
     switch (d->current) {
 
     case NGX_HTTP_SESSION_DUTY_OPEN:
-        d->rc = ngx_http_session_store_open(worker, 0, &d->opened, d->why);
+        d->rc = ngx_http_session_store_open(worker,
+                                            NGX_HTTP_SESSION_OPEN_WAIT,
+                                            &d->opened, d->why);
         break;
 
     case NGX_HTTP_SESSION_DUTY_KEYS:

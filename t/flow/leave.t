@@ -69,8 +69,8 @@ configure("$slow concurrent=1");
 $t->run;
 
 {
-    my ($old) = $t->workers;
     my @clients = attempts(4);
+    my ($old) = $t->workers;
 
     ok $t->reload, 'reload with one hash running and three waiting';
     is codes(@clients), '401 401 401 401', 'all are answered';
@@ -79,8 +79,8 @@ $t->run;
 }
 
 {
-    my ($pid) = $t->workers;
     my @gone = attempts(6);
+    my ($pid) = $t->workers;
     my $from = time;
 
     $_->reset for @gone;

@@ -66,6 +66,9 @@ sub calm {
 
 sub held {
     my ($client) = @_;
+
+    calm();
+
     my $before = commits();
 
     disk('hold');
@@ -152,7 +155,6 @@ my $uncertain = 10;
     my $first = $t->signed_in($users[0]);
     my @clients = map { $t->signed_in($users[$_ % 4]) } 1 .. 40;
 
-    calm();
     held($first);
     sign_out($_) for @clients;
     settled();
@@ -176,10 +178,13 @@ my $uncertain = 10;
     my $leaver = $t->client;
     my ($pre, $csrf) = Session::World::before($t->world);
     my $from = $t->log_size;
-    my $before = commits();
 
     $leaver->cookie("$Session::World::cookie-pre", $pre);
     $leaver->{csrf} = $csrf;
+
+    calm();
+
+    my $before = commits();
 
     disk('hold');
     $leaver->open;
@@ -222,14 +227,15 @@ my $uncertain = 10;
     my $queued = $t->signed_in($users[2]);
     my $running = $t->client;
     my ($pre, $csrf) = Session::World::before($t->world);
-    my $before = commits();
 
     $running->cookie("$Session::World::cookie-pre", $pre);
     $running->{csrf} = $csrf;
     $_->{timeout} = 30 for $running, $queued;
 
     calm();
-    $before = commits();
+
+    my $before = commits();
+
     disk('hold');
     $running->open;
     $running->send(attempt($running, 'frank'));
