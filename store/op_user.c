@@ -48,15 +48,12 @@ store_user_put(store_write_t *w, const store_user_t *user)
     uint8_t  buf[STORE_RECORD_MAX];
 
     rc = store_user_encode(user, buf, &n);
-
-    if (rc == STORE_OK) {
-        rc = store_db_put(w->txn, w->db[STORE_USER], user->id,
-                          STORE_USER_BYTES, buf, n, 0);
+    if (rc != STORE_OK) {
+        return rc;
     }
 
-    store_wipe(buf, sizeof(buf));
-
-    return rc;
+    return store_db_put(w->txn, w->db[STORE_USER], user->id, STORE_USER_BYTES,
+                        buf, n, 0);
 }
 
 

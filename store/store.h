@@ -66,7 +66,7 @@ typedef enum {
     STORE_REALM = -11,          /* belongs to another realm */
     STORE_BAD_PASSWORD = -12,
     STORE_CONFLICT = -13,       /* user changed since it was read */
-    STORE_LIMIT = -14,          /* a bound of limits.h or the quota */
+    STORE_LIMIT = -14,          /* a bound of limits.h */
     STORE_CORRUPT = -15,        /* a record does not decode */
     STORE_VERSION = -16,        /* newer format or schema */
     STORE_MISSING = -17,        /* no store there: sessionctl init */
@@ -315,7 +315,8 @@ const char *store_end_name(store_end_t end);    /* "sign_out", ... */
 typedef struct {
     uint8_t          key[STORE_KEY_BYTES];
     uint8_t          user[STORE_USER_BYTES];
-    uint64_t         generation;    /* the user's, at creation */
+    uint64_t         generation;    /* the user's, at creation or at the
+                                     * password change that it outlived */
     int64_t          created;
     int64_t          seen;          /* written at most once per touch= */
     int64_t          authenticated; /* last time the password was given */
@@ -407,7 +408,10 @@ typedef struct store_s  store_t;
 typedef struct {
     const char  *path;
     size_t       quota;         /* bytes of sessions.v1.mdb in use at which
-                                 * sign-ins are refused; 0: the whole map */
+                                 * sign-ins and new users are refused; 0, and
+                                 * at most: all but a sixteenth of the map, so
+                                 * that ending sessions never fails for want
+                                 * of room */
     size_t       map_size;      /* 0: STORE_MAP_SIZE.  Other sizes are for
                                  * tests: all openers must agree */
     int          wait_ms;       /* for another opener; 0: do not wait */
@@ -426,7 +430,8 @@ int store_init(const store_options_t *options, uid_t uid, gid_t gid,
  * Opens after checking directory, modes, owner, file sizes, LMDB meta pages,
  * format and PID namespace, under an exclusive lock on open.lock.  Never
  * creates or changes data.  `why` is a whole message for the operator.
- * STORE_MISSING, STORE_UNSAFE, STORE_VERSION, STORE_CORRUPT, STORE_BUSY, or an
+ * STORE_MISSING, STORE_UNSAFE, STORE_VERSION (newer, or another map_size),
+ * STORE_CORRUPT, STORE_BUSY (also: open in this process already), or an
  * operating failure.
  */
 int store_open(const store_options_t *options, store_t **store,
@@ -478,7 +483,10 @@ int store_session_each(store_t *store, store_session_visit_pt visit,
 int store_user_each(store_t *store, store_user_visit_pt visit, void *data)
     STORE_CHECK_RESULT;
 /* The change feed, rows with seq > after.  *first (may be NULL) is the oldest
- * sequence kept: below `after` + 1 nothing was missed. */
+ * sequence kept: up to `after` + 1 nothing was missed.  Every row that affects
+ * a session names its key.  A USER_ROLES, USER_NAME or USER_PASSWORD with a key
+ * only says that this session's record was rewritten: it follows the user's
+ * own row, and is not copied into the events. */
 int store_change_each(store_t *store, uint64_t after, uint64_t *first,
     store_event_visit_pt visit, void *data) STORE_CHECK_RESULT;
 int store_event_each(store_t *store, uint64_t after,
@@ -553,9 +561,11 @@ typedef struct {
 
     /* SIGN_IN.  STORE_EXISTS: key taken, draw again.  STORE_CONFLICT: the
      * user's generation moved.  STORE_DISABLED.  STORE_NOT_FOUND: no user. */
-    uint64_t         generation;                /* that was verified */
+    uint64_t         generation;                /* that was verified; for
+                                                 * USER_PASSWORD 0: any */
     uint32_t         idle, lifetime;
-    uint32_t         limit;                     /* live sessions per user */
+    uint32_t         limit;                     /* live sessions per user;
+                                                 * 0: the hard bound */
     unsigned         has_old:1;
     uint8_t          old[STORE_KEY_BYTES];      /* ended as REPLACED */
     store_session_t *session;                   /* out, may be NULL */
@@ -575,7 +585,8 @@ typedef struct {
     uint32_t         max;                       /* SWEEP: rows looked at;
                                                  * KEYS_LOADED: how many ids */
     /* EVENT: type, reason, time...; with aggregate set, the same type, realm,
-     * login, address (IPv4 /32, IPv6 /64) and minute only raises count.  */
+     * reason, login, address (IPv4 /32, IPv6 /64) and minute only raises
+     * count.  */
     store_event_t   *event;
     unsigned         aggregate:1;
 } store_op_t;
@@ -587,10 +598,13 @@ typedef struct {
  * put, so a refused one (its result: an expected outcome) leaves the others
  * alone.  On an operating failure the transaction is aborted and each operation
  * retried once in its own.  Returns STORE_OK, or the last operating failure.
+ * Over the quota a SIGN_IN or USER_CREATE results in LMDB's map-full code; the
+ * others of its batch go on.
  *
  * A TOUCH never creates and never revives: a record that is gone or ended
- * gives STORE_NOT_FOUND or STORE_REVOKED.  END of an ended session is
- * STORE_NOT_FOUND.  A TOUCH raises seen, never lowers it.
+ * gives STORE_NOT_FOUND or STORE_REVOKED, one that is over at `now`
+ * STORE_EXPIRED or STORE_IDLE.  END of an ended session is STORE_NOT_FOUND.  A
+ * TOUCH raises seen, never lowers it.
  */
 int store_batch_apply(store_t *store, store_op_t **ops, size_t n)
     STORE_CHECK_RESULT;
@@ -617,8 +631,10 @@ typedef int (*store_problem_pt)(const char *problem, void *data);
 int store_check(store_t *store, store_problem_pt problem, void *data,
     uint64_t *problems) STORE_CHECK_RESULT;
 
-/* JSON lines: {"format":1,...} first, then users, sessions, events.
- * Progress counts rows.  [reader] */
+/* JSON lines: {"record":"store","format":1,...} first, then users, sessions,
+ * events, and {"record":"end",...} with their numbers.  Password hashes are in
+ * it, so a dump is as secret as the store.  STORE_CORRUPT: rows that do not
+ * decode were left out.  Progress counts rows.  [reader] */
 typedef void (*store_progress_pt)(uint64_t done, void *data);
 
 int store_dump(store_t *store, FILE *out, store_progress_pt progress,
@@ -627,12 +643,16 @@ int store_dump(store_t *store, FILE *out, store_progress_pt progress,
 #define STORE_RESTORE_SESSIONS  0x01    /* also live sessions */
 
 /* Into an initialised store that nobody else has open (STORE_BUSY) and that
- * holds no users (STORE_EXISTS).  All or nothing.  `why` names the line. */
+ * holds no users (STORE_EXISTS).  All or nothing.  `why` names the line.  Its
+ * events are replaced.  A live session whose user is not in the dump, is
+ * disabled or has another generation is left out. */
 int store_restore(const store_options_t *options, FILE *in, unsigned flags,
     store_progress_pt progress, void *data, char why[STORE_WHY_CHARS])
     STORE_CHECK_RESULT;
 
-/* [reader] Compacting copy of sessions.v1.mdb (or events) to an open file. */
+/* [reader] Compacting copy of sessions.v1.mdb (or events) to an open file,
+ * synced.  Such a copy in an empty directory becomes a store again with
+ * store_init(), which adds what is missing. */
 int store_backup(store_t *store, int events, int fd) STORE_CHECK_RESULT;
 
 
