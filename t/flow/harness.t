@@ -106,6 +106,7 @@ sub run_suite {
 
     local @ENV{keys %$env} = values %$env;
     local $ENV{PERL5LIB} = 't/lib';
+    local $ENV{TEST_NGINX_LOG_PATIENCE} = 0.1;
     delete local @ENV{qw(HARNESS_ACTIVE TEST_NGINX_UPSTREAM TEST_NGINX_USE_HUP
                          TEST_NGINX_LD_PRELOAD TEST_NGINX_SERVER_PORT
                          TEST_NGINX_SERVER_ROOT TEST_NGINX_HTML_DIR)};

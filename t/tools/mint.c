@@ -30,6 +30,8 @@ static int mint_sign(int argc, char **argv);
 static int mint_csrf(int argc, char **argv);
 static int mint_pre(int argc, char **argv);
 static int mint_device(int argc, char **argv);
+static int mint_check(int argc, char **argv);
+static int mint_problem(const char *problem, void *data);
 static int mint_end(const char *name, store_end_t *end);
 static int mint_print(const store_keyring_t *keyring,
     const uint8_t id[STORE_ID_BYTES]);
@@ -59,6 +61,9 @@ static const mint_command_t  mint_commands[] = {
 
     { "device", 4, mint_device,
       "STORE KEYS REALM LOGIN   known-device cookie" },
+
+    { "check", 1, mint_check,
+      "STORE   every broken invariant, a line each; fails if there is one" },
 
     { "bulk", 4, mint_bulk,
       "STORE REALM USERS SESSIONS   users u0.. with so many sessions each" },
@@ -328,6 +333,40 @@ mint_device(int argc, char **argv)
     store_signed_write(keyring, STORE_LABEL_DEVICE, user.id, sizeof(user.id),
                        cookie);
     printf("%.*s\n", STORE_DEVICE_CHARS, cookie);
+
+    return 0;
+}
+
+
+static int
+mint_check(int argc, char **argv)
+{
+    int        rc;
+    store_t   *store;
+    uint64_t   problems;
+
+    (void) argc;
+
+    if (mint_open(argv[0], &store) != 0) {
+        return 1;
+    }
+
+    rc = store_check(store, mint_problem, NULL, &problems);
+
+    if (rc != STORE_OK) {
+        return mint_fail(argv[0], rc);
+    }
+
+    return problems == 0 ? 0 : 1;
+}
+
+
+static int
+mint_problem(const char *problem, void *data)
+{
+    (void) data;
+
+    printf("%s\n", problem);
 
     return 0;
 }

@@ -12,6 +12,7 @@ package Session::Block;
 #
 #     $TEST_NGINX_MODULE    $TEST_NGINX_STORE  $TEST_NGINX_KEYS
 #     $TEST_NGINX_PASSWORD  (of all users)     $TEST_NGINX_PROJECT
+#     $TEST_NGINX_HTML_DIR  where user_files are
 #     $TEST_NGINX_PRE       pre-session cookie $TEST_NGINX_PRE_CSRF
 #
 #     --- session: alice created=-3600 seen=-60 idle=300 realm=other
@@ -24,6 +25,9 @@ package Session::Block;
 #     $TEST_NGINX_TOKEN2 $TEST_NGINX_REF2 $TEST_NGINX_CSRF2    second ...
 #
 # "--- cookie_name: x" if the block's session_cookie has another name.
+#
+# After each block its store must be whole ("--- damaged" if that is what the
+# block is about).
 
 use strict;
 use warnings;
@@ -39,21 +43,24 @@ my @text = qw(request more_headers raw_request pipelined_requests
               raw_response_headers_unlike error_log no_error_log access_log
               no_access_log);
 my $failures = 0;
+my $world;
 
 if ($Test::Nginx::Socket::StandIn) {
-    Test::Nginx::Socket::known_sections(qw(session cookie_name bare));
+    Test::Nginx::Socket::known_sections(qw(session cookie_name bare damaged));
 }
 
 $ENV{TEST_NGINX_MODULE} = $Session::World::module;
 $ENV{TEST_NGINX_PROJECT} = $Session::World::project;
+$ENV{TEST_NGINX_HTML_DIR} //= Test::Nginx::Util::html_dir();
 $ENV{TEST_NGINX_PASSWORD} = $Session::World::password;
 
 # A module on the command line of upstream would load ours twice.
 delete $ENV{TEST_NGINX_LOAD_MODULES};
 
 Test::Nginx::Util::add_block_preprocessor(sub { prepare($_[0]) });
-Test::Nginx::Util::add_test_cleanup_handler(sub { look_back($_[0]) })
-    if !$Test::Nginx::Socket::StandIn;
+Test::Nginx::Util::add_test_cleanup_handler(
+    $Test::Nginx::Socket::StandIn ? sub { check_store($_[0]) }
+                                  : sub { look_back($_[0]) });
 
 
 sub prepare {
@@ -62,7 +69,8 @@ sub prepare {
     Test::Nginx::Util::bail_out("no $Session::World::module: run make module")
         if !-f $Session::World::module;
 
-    my $world = Session::World::fresh();
+    $world = Session::World::fresh();
+
     my @names = grep { /\ATEST_NGINX_(?:TOKEN|REF|CSRF|PRE)/ } keys %ENV;
 
     delete @ENV{@names};
@@ -70,7 +78,7 @@ sub prepare {
     $ENV{TEST_NGINX_KEYS} = $world->{keys};
 
     configure($block);
-    sessions($block, $world);
+    sessions($block);
 
     for my $section (@text) {
         my $value = $block->$section;
@@ -105,7 +113,7 @@ sub configure {
 
 
 sub sessions {
-    my ($block, $world) = @_;
+    my ($block) = @_;
     my $asked = join '', map { flat(scalar $block->$_) } @text;
     my $number = '';
 
@@ -165,6 +173,18 @@ sub expand {
                $ENV{$1} \/\/ Test::Nginx::Util::bail_out("no \$$1 here")/gex;
 
     return $value;
+}
+
+
+# nginx is gone by now, unless it reloads between blocks.
+
+sub check_store {
+    my ($block) = @_;
+
+    return if $Test::Nginx::Util::UseHup || defined $block->damaged;
+
+    Test::More::fail($block->name . " - in the store: $_")
+        for Session::World::problems($world);
 }
 
 

@@ -24,7 +24,7 @@ use Time::HiRes qw(time);
 sub new {
     my ($class, %arg) = @_;
     my $self = bless { host => '127.0.0.1', name => 'localhost',
-                       timeout => 10, jar => {}, headers => [], in => '',
+                       timeout => 30, jar => {}, headers => [], in => '',
                        %arg }, $class;
 
     $self->{authority} //= "$self->{name}:$self->{port}";

@@ -19,8 +19,9 @@ package Session::Flow;
 #     $t->done;
 #
 # done() ends nginx and tests that it left no alert, no sanitizer report, no
-# process, no listening port.  A log line that must be there is excused with
-# $t->allow(qr/.../) before.
+# process, no listening port, and a whole store.  A log line that must be there
+# is excused with $t->allow(qr/.../) before, a damaged store with
+# $t->{damaged} = 1.
 
 use strict;
 use warnings;
@@ -220,7 +221,7 @@ sub kill_worker {
     my $replaced = Session::Wire::wait_until(sub {
         my @now = $self->workers;
         return @now == $self->{workers} && !grep { $_ == $pid } @now;
-    }, $self->{nginx}->patience(10));
+    }, $self->{nginx}->patience(30));
 
     Test::More::fail("worker $pid was not replaced") if !$replaced;
 
@@ -254,7 +255,7 @@ sub wait_log {
 
     return Session::Wire::wait_until(
         sub { slurp($self->log_file, $from) =~ $pattern },
-        $seconds // $self->{nginx}->patience(10));
+        $seconds // $self->{nginx}->patience(30));
 }
 
 
@@ -265,7 +266,7 @@ sub client {
     my ($self, %arg) = @_;
 
     return Session::Client->new(port => $self->port($arg{number} // 8080),
-        timeout => $self->{nginx}->patience(10), %arg);
+        timeout => $self->{nginx}->patience(30), %arg);
 }
 
 
@@ -338,6 +339,9 @@ sub done {
     Test::More::is(join("\n", @alarms), '', 'no alert in error.log');
     Test::More::is(join("\n", @wrong), '', 'nginx ended in peace');
     Test::More::is("@busy", '', 'no port is left open');
+    Test::More::is(join("\n", Session::World::problems($self->{world})), '',
+                   'the store is whole')
+        if $self->{world} && !$self->{damaged};
 
     Test::More::diag("--- end of error.log\n", $self->log_tail, "\n---")
         if !Test::More->builder->is_passing;

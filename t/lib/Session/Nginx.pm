@@ -167,7 +167,7 @@ sub reload {
         my @serving = $self->workers;
 
         return @serving && !grep { $old{$_} } @serving;
-    }, $self->patience(20));
+    }, $self->patience(60));
 
     return "reload refused: $refused" if $refused;
     return "nginx died at reload" if $self->reap;
@@ -190,7 +190,7 @@ sub stop {
         kill $signal // 'QUIT', $self->{pid};
 
         if (!Session::Wire::wait_until(sub { $self->reap },
-                                       $self->patience(15)))
+                                       $self->patience(30)))
         {
             push @wrong, 'nginx does not end';
             $self->slay;
@@ -206,7 +206,7 @@ sub stop {
 
     my $left = sub { grep { -d "/proc/$_" } @tree };
 
-    if (!Session::Wire::wait_until(sub { !$left->() }, $self->patience(5))) {
+    if (!Session::Wire::wait_until(sub { !$left->() }, $self->patience(20))) {
         push @wrong, "processes left behind: @{[ $left->() ]}";
         kill KILL => $left->();
     }

@@ -53,7 +53,7 @@ sub free_port {
 
 sub wait_until {
     my ($condition, $seconds) = @_;
-    my $deadline = time + ($seconds // 10);
+    my $deadline = time + ($seconds // 30);
     my $pause = 0.002;
 
     for (;;) {
@@ -72,7 +72,7 @@ sub dial {
     my ($host, $port, $timeout) = @_;
 
     my $sock = IO::Socket::INET->new(PeerAddr => $host, PeerPort => $port,
-        Proto => 'tcp', Timeout => $timeout // 10) or return;
+        Proto => 'tcp', Timeout => $timeout // 30) or return;
 
     $sock->setsockopt(IPPROTO_TCP, TCP_NODELAY, 1);
     $sock->blocking(0);
@@ -105,7 +105,7 @@ sub write_all {
         return if $! != EAGAIN && $! != EWOULDBLOCK;
 
         read_some($sock, $in, 0) if $in;
-        return if !$write->can_write($timeout // 10);
+        return if !$write->can_write($timeout // 30);
     }
 
     return 1;

@@ -84,6 +84,20 @@ sub mint {
 }
 
 
+# Broken invariants of a store that nobody changes any more, in words.
+
+sub problems {
+    my ($world) = @_;
+
+    return if !-d $world->{store};
+
+    my $text = `$build/mint check $world->{store} 2>&1`;
+
+    return if $? == 0;
+    return split /\n/, $text;
+}
+
+
 # A live session: { token, ref, csrf }.  Options are those of "mint session".
 
 sub session {

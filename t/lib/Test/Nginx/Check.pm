@@ -16,7 +16,8 @@ our @BODY;
 # How long a pattern of "--- error_log" may take to appear, for lines that are
 # written behind the response.
 
-our $LogPatience = $ENV{TEST_NGINX_USE_VALGRIND} ? 20 : 3;
+our $LogPatience = $ENV{TEST_NGINX_LOG_PATIENCE}
+    || ($ENV{TEST_NGINX_USE_VALGRIND} ? 60 : 15);
 
 
 # Requests, each a list of pieces { value, delay_before } to be written one

@@ -26,11 +26,6 @@ our @EXPORT = (@Test::Nginx::Util::SETTINGS, qw(run_tests blocks plan is_str
 
 our $StandIn = 1;
 
-# "use lib 't/lib'" in front of "use Test::Nginx::Socket" would hide the real
-# one that was asked for.
-die "the stand-in hides $ENV{TEST_NGINX_UPSTREAM}: its folder goes first\n"
-    if $ENV{TEST_NGINX_UPSTREAM};
-
 our $VERSION = '0.30';
 
 my %known = map { $_ => 1 } qw(
