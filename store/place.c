@@ -356,7 +356,14 @@ store_look(const char *path, char why[STORE_WHY_CHARS])
         (void) snprintf(name, sizeof(name), "%s/%s", place.path, names[i]);
 
         if (lstat(name, &file) == -1) {
-            return store_place_missing(place.path, why);
+
+            if (errno == ENOENT) {
+                return store_place_missing(place.path, why);
+            }
+
+            rc = errno;
+            store_why(why, place.path, "%s", store_strerror(rc));
+            return rc;
         }
 
         if (!S_ISREG(file.st_mode) || (file.st_mode & 07777) != 0600

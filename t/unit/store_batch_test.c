@@ -790,6 +790,73 @@ test_end_all_beside_damage(void **state)
 }
 
 
+/* More than anybody should have, as a damaged or a later store might hold:
+ * shutting out and rewriting reach them all. */
+static void
+test_more_than_the_bound(void **state)
+{
+    size_t           n;
+    uint8_t          id[STORE_USER_BYTES], index[STORE_INDEX_BYTES];
+    uint8_t          buf[STORE_RECORD_MAX];
+    MDB_txn         *txn;
+    unsigned         i;
+    fixture_t       *f = *state;
+    store_op_t       op;
+    store_live_t     live;
+    const MDB_dbi   *db;
+    store_session_t  s;
+
+    fixture_user(f, "ann", id);
+    assert_int_equal(fixture_sign_in(f, id, 1, FIXTURE_NOW), STORE_OK);
+    assert_int_equal(fixture_get(f, 1, &live.session), STORE_OK);
+    live.indexed = store_session_expires(&live.session);
+    db = f->store->sessions->db;
+
+    assert_int_equal(store_write_begin(f->store->sessions, &txn), STORE_OK);
+
+    for (i = 2; i <= 150; i++) {
+        fixture_key(live.session.key, i);
+        assert_int_equal(store_session_encode(&live, buf, &n), STORE_OK);
+        assert_int_equal(store_db_put(txn, db[STORE_SESSION], live.session.key,
+                                      STORE_KEY_BYTES, buf, n, 0),
+                         STORE_OK);
+        store_index_key(index, id, live.session.key);
+        assert_int_equal(store_db_put(txn, db[STORE_SESSION_BY_USER], index,
+                                      sizeof(index), NULL, 0, 0),
+                         STORE_OK);
+        store_expiry_key(index, live.indexed, live.session.key);
+        assert_int_equal(store_db_put(txn, db[STORE_SESSION_BY_EXPIRY], index,
+                                      sizeof(index), NULL, 0, 0),
+                         STORE_OK);
+    }
+
+    assert_int_equal(mdb_txn_commit(txn), 0);
+
+    fixture_op(&op, STORE_OP_USER_ROLES, FIXTURE_NOW);
+    memcpy(op.user, id, STORE_USER_BYTES);
+    assert_int_equal(fixture_apply(f, &op), STORE_OK);
+
+    for (i = 1; i <= 150; i++) {
+        assert_int_equal(fixture_get(f, i, &s), STORE_OK);
+        assert_int_equal(s.roles.len, 0);
+    }
+
+    fixture_op(&op, STORE_OP_END_OTHERS, FIXTURE_NOW);
+    memcpy(op.user, id, STORE_USER_BYTES);
+    fixture_key(op.key, 64);
+    op.end = STORE_END_REVOKED;
+    assert_int_equal(fixture_apply(f, &op), STORE_OK);
+    assert_int_equal(op.count, 149);
+    assert_int_equal(live_of(f, id), 1);
+
+    fixture_op(&op, STORE_OP_USER_DISABLE, FIXTURE_NOW);
+    memcpy(op.user, id, STORE_USER_BYTES);
+    assert_int_equal(fixture_apply(f, &op), STORE_OK);
+    assert_int_equal(op.count, 1);
+    fixture_sound(f);
+}
+
+
 #define with_store(test)                                                     \
     cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
 
@@ -817,6 +884,7 @@ main(void)
         cmocka_unit_test(test_full_map),
         with_store(test_keys_loaded),
         with_store(test_end_all_beside_damage),
+        with_store(test_more_than_the_bound),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,7 @@
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <time.h>
 
 #include "store_fixture.h"
@@ -452,6 +454,116 @@ test_copies_over_processes(void **state)
 }
 
 
+/* On a disk of its own, which is nearly full. */
+static int
+child_full_disk(fixture_t *f)
+{
+    int              fd, rc;
+    char             path[600], block[4096];
+    uint8_t          id[STORE_USER_BYTES];
+    uint64_t         problems;
+    unsigned         i, n;
+    store_op_t       op;
+    store_session_t  s;
+
+    if (unshare(CLONE_NEWNS) == -1
+        || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == -1
+        || mount("none", f->path, "tmpfs", 0, "size=1m,mode=0700") == -1)
+    {
+        return 77;
+    }
+
+    if (store_init(&f->options, (uid_t) -1, (gid_t) -1, f->why) != STORE_OK) {
+        return 1;
+    }
+
+    fixture_open(f);
+    fixture_user(f, "ann", id);
+
+    (void) snprintf(path, sizeof(path), "%s/filler", f->path);
+    memset(block, 'x', sizeof(block));
+    fd = open(path, O_CREAT | O_WRONLY, 0600);
+
+    while (fd != -1 && write(fd, block, sizeof(block)) == sizeof(block)) {
+        /* void */
+    }
+
+    /* room for some */
+
+    if (fd == -1 || ftruncate(fd, lseek(fd, 0, SEEK_CUR) - 40 * 4096) == -1) {
+        return 9;
+    }
+
+    for (i = 1, rc = STORE_OK; rc == STORE_OK && i < 1000; i++) {
+        rc = fixture_sign_in(f, id, i, FIXTURE_NOW);
+    }
+
+    n = i - 1;
+
+    if (rc != ENOSPC) {
+        return 2;
+    }
+
+    if (fixture_get(f, n, &s) != STORE_NOT_FOUND
+        || fixture_get(f, n - 1, &s) != STORE_OK
+        || s.end != STORE_END_NONE)
+    {
+        return 3;
+    }
+
+    /* a sign-out is done or reported as not done */
+
+    fixture_op(&op, STORE_OP_END, FIXTURE_NOW);
+    fixture_key(op.key, n - 1);
+    op.end = STORE_END_SIGN_OUT;
+    rc = fixture_apply(f, &op);
+
+    if (fixture_get(f, n - 1, &s) != STORE_OK
+        || (s.end == STORE_END_NONE) != (rc == ENOSPC))
+    {
+        return 4;
+    }
+
+    /* and all is well when there is room again */
+
+    if (ftruncate(fd, 0) == -1) {
+        return 5;
+    }
+
+    if (rc == ENOSPC && fixture_apply(f, &op) != STORE_OK) {
+        return 6;
+    }
+
+    if (fixture_sign_in(f, id, n, FIXTURE_NOW) != STORE_OK
+        || store_check(f->store, fixture_problem, NULL, &problems) != STORE_OK)
+    {
+        return 7;
+    }
+
+    return problems ? 8 : 0;
+}
+
+
+static void
+test_full_disk(void **state)
+{
+    int        rc;
+    fixture_t  f;
+
+    (void) state;
+
+    fixture_directory(&f);
+    rc = fixture_child(child_full_disk, &f);
+    fixture_remove(&f);
+
+    if (rc == 77) {
+        skip();
+    }
+
+    assert_int_equal(rc, 0);
+}
+
+
 int
 main(void)
 {
@@ -459,6 +571,7 @@ main(void)
         cmocka_unit_test(test_killed_in_a_batch),
         cmocka_unit_test(test_limit_over_processes),
         cmocka_unit_test(test_copies_over_processes),
+        cmocka_unit_test(test_full_disk),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

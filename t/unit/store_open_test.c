@@ -810,7 +810,7 @@ test_owner_elsewhere(void **state)
 static void
 test_owner_gone(void **state)
 {
-    char         path[600], text[256];
+    char         path[600], text[256], *digits;
     FILE        *in;
     size_t       i;
     fixture_t    f;
@@ -837,8 +837,11 @@ test_owner_gone(void **state)
         memset(text, 0, sizeof(text));
         assert_true(fread(text, 1, sizeof(text) - 1, in) > 0);
         (void) fclose(in);
-        assert_non_null(strstr(text, "pid_ns "));
-        assert_int_equal(strlen(strstr(text, "pid_ns ")), 18);
+
+        digits = strstr(text, "pid_ns ");
+        assert_non_null(digits);
+        digits += strlen("pid_ns ");
+        assert_string_equal(digits + strspn(digits, "0123456789"), "\n");
     }
 
     fixture_remove(&f);
@@ -972,11 +975,36 @@ child_drop(fixture_t *f)
 }
 
 
+/* Somebody who may not even look into the directory. */
+static int
+child_look(fixture_t *f)
+{
+    if (setuid(65534) == -1) {
+        return 1;
+    }
+
+    return store_look(f->options.path, f->why) == EACCES ? 0 : 2;
+}
+
+
 static int
 child_drop_unsafe(fixture_t *f)
 {
     return store_drop_to_owner(f->options.path, f->why) == STORE_UNSAFE
            && geteuid() == 0 ? 0 : 1;
+}
+
+
+static void
+test_look_without_rights(void **state)
+{
+    fixture_t  *f = *state;
+
+    if (geteuid() != 0) {
+        skip();
+    }
+
+    assert_int_equal(fixture_child(child_look, f), 0);
 }
 
 
@@ -1160,6 +1188,7 @@ main(void)
         cmocka_unit_test(test_owner_gone),
         with_store(test_another_namespace),
         cmocka_unit_test(test_many_openers),
+        with_store(test_look_without_rights),
         cmocka_unit_test(test_root_becomes_owner),
         cmocka_unit_test(test_init_gives_nothing_away),
         with_store(test_populate),
