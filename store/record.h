@@ -24,7 +24,7 @@
 #include "store.h"
 
 
-/* more than the longest record: a session, 985 bytes */
+/* more than the longest record: a session, 932 bytes */
 #define STORE_RECORD_MAX  1280
 
 #define STORE_CHECK_BYTES  8
