@@ -1,0 +1,147 @@
+package Session::Bench;
+
+# What the programs of bench/ have in common: numbers, the machine, processor
+# time and memory of processes, and the file that results go to.  Each ends as a
+# suite does, with the tests that its nginx left nothing wrong behind.
+
+use strict;
+use warnings;
+
+use Exporter qw(import);
+use POSIX ();
+use Session::Log qw(slurp);
+use Session::World ();
+use Test::More 'no_plan';
+
+our @EXPORT = qw(bounded median spread run_command cpu_seconds memory load
+                 fields store_bytes machine results);
+
+my $ticks = POSIX::sysconf(POSIX::_SC_CLK_TCK());
+
+
+# Nothing here runs for ever, and an interrupted run ends what it started:
+# exit() lets destructors work.
+
+sub bounded {
+    my ($seconds) = @_;
+
+    $SIG{INT} = $SIG{TERM} = sub { exit 130 };
+    $SIG{ALRM} = sub { die "not done after $seconds s\n" };
+    $| = 1;
+    alarm $seconds;
+}
+
+
+sub median {
+    my @sorted = sort { $a <=> $b } @_;
+
+    return ($sorted[($#sorted) / 2] + $sorted[@sorted / 2]) / 2;
+}
+
+
+# "7.2 (7.0-7.9)": median, least and most.
+
+sub spread {
+    my ($format, @values) = @_;
+    my @sorted = sort { $a <=> $b } @values;
+
+    return sprintf "$format ($format-$format)", median(@values),
+        @sorted[0, -1];
+}
+
+
+# Runs it, waits, and returns what it printed.
+
+sub run_command {
+    my (@command) = @_;
+
+    open my $out, '-|', @command or die "$command[0]: $!\n";
+    my $text = do { local $/; <$out> } // '';
+    close $out or die "@command: failed\n$text";
+
+    return $text;
+}
+
+
+# build/load: its line as a hash.
+
+sub load {
+    return fields(run_command("$Session::World::build/load", @_));
+}
+
+
+sub fields { return { $_[0] =~ /(\w+)=(\S+)/g } }
+
+
+# User and system time of all threads of a process.
+
+sub cpu_seconds {
+    my ($pid) = @_;
+    my @stat = split ' ', slurp("/proc/$pid/stat") =~ s/.*\)//sr;
+
+    return ($stat[11] + $stat[12]) / $ticks;
+}
+
+
+# MiB: proportional set size, its part that no file backs, and the rest.
+
+sub memory {
+    my ($pid) = @_;
+    my %kb = slurp("/proc/$pid/smaps_rollup") =~ /^(\w+):\s+(\d+) kB/mg;
+
+    return { map { ($_ => $kb{$_} / 1024) }
+                 qw(Pss Pss_Anon Pss_File Pss_Shmem Private_Dirty) };
+}
+
+
+# Bytes of pages in use; files grow in larger steps.
+
+sub store_bytes {
+    my ($store) = @_;
+    my $text = run_command("$Session::World::build/sessionctl", 'stat',
+                           '--json', '--store', $store);
+
+    return { $text =~ /"(\w+_bytes)": *(\d+)/g };
+}
+
+
+# Lines about where this ran.  No name of the host: it says nothing.
+
+sub machine {
+    my ($cpu) = slurp('/proc/cpuinfo') =~ /^model name\s*:\s*(.*)/m;
+    my $cores = () = slurp('/proc/cpuinfo') =~ /^processor\s/mg;
+    my ($kb) = slurp('/proc/meminfo') =~ /^MemTotal:\s+(\d+)/m;
+    my ($kernel) = (POSIX::uname())[2] =~ /^([\d.]+)/;
+    my ($nginx) = `nginx -v 2>&1` =~ m{nginx/(\S+)};
+
+    return sprintf '%d x %s, %.0f GiB; Linux %s; nginx %s; %s', $cores,
+        $cpu // 'unknown', $kb / 1048576, $kernel, $nginx,
+        POSIX::strftime('%Y-%m-%d', gmtime);
+}
+
+
+sub load_average { return (split ' ', slurp('/proc/loadavg'))[0] }
+
+
+# The file bench/results/NAME.md, which says how it came about.  The load
+# average is the honest part: above what the benchmark itself needs, others
+# had the machine as well, and rates are too low.
+
+my $before = load_average();
+
+sub results {
+    my ($name, $text) = @_;
+    my $file = "$Session::World::project/bench/results/$name.md";
+    my $head = "Made by `bench/$name` on " . machine() . ".\n"
+        . "Load average before the run $before, after it "
+        . load_average() . ".\n";
+
+    open my $out, '>', $file or die "$file: $!\n";
+    print $out "# bench/$name\n\n$head\n$text";
+    close $out or die "$file: $!\n";
+
+    print "\n$head\n$text\nwritten to $file\n";
+}
+
+
+1;
