@@ -14,11 +14,13 @@ my $t = Session::Flow->new(users => ['alice']);
 $t->write_file('html/private', "secret\n");
 
 sub configure {
-    my ($hash) = @_;
+    my ($hash, $rate) = @_;
+
+    $rate //= '10000r/15m';
 
     $t->write_file_expand('nginx.conf', configuration(http => <<"END"));
     session_hash $hash;
-    session_throttle account=10000r/15m address=10000r/15m;
+    session_throttle account=$rate address=10000r/15m;
 END
 }
 
@@ -122,6 +124,31 @@ $t->reload;
     like $r->body, qr/"error":"busy"/, 'says why';
     is $first->receive(timeout => 60)->code, 401,
         'what has begun is not broken off';
+}
+
+
+# --------------------------------------------------------- not an attempt ---
+
+# A password that nobody has looked at is not counted.
+
+for my $bounds ('queue=1 timeout=60s', 'queue=8 timeout=100ms') {
+    configure("memory=96m passes=16 concurrent=1 $bounds", '2r/15m');
+    $t->reload;
+
+    my @busy = map { prepared($t) } 1, 2;
+
+    $busy[$_]->send(attempt($busy[$_], "nobody$_")) for 0, 1;
+    $t->client->get('/up');
+
+    my @turned = map { prepared($t) } 1 .. 4;
+
+    for (@turned) {
+        $_->send(attempt($_, 'alice'));
+        is $_->receive->code, 503, "$bounds: turned away";
+    }
+
+    $_->receive(timeout => 60) for @busy;
+    is sign_in($t->client, 'alice')->code, 303, 'none was counted';
 }
 
 $t->done;

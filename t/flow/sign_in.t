@@ -420,11 +420,35 @@ $t->reload;
     is private_by_worker(each_worker($t), $token, 200), '',
         'sessions that exist go on';
 
-    my $stranger = $t->client;
-    $stranger->cookie("$cookie-device", $known->cookie("$cookie-device"));
-    is sign_in($stranger, 'nobody')->code, 429,
-        'bob\'s device is no use with another login';
+    sign_in($t->client, 'alice', 'wrong') for 1 .. 3;
+
+    for my $login (qw(nobody alice)) {
+        my $stranger = $t->client;
+
+        $stranger->cookie("$cookie-device", $known->cookie("$cookie-device"));
+        is sign_in($stranger, $login)->code, 429,
+            "bob's device is no use with the login $login";
+    }
+
+    is sign_in($t->client, 'dave')->code, 401, "disabled, $_" for 1 .. 3;
+    is sign_in($t->client, 'dave')->code, 429,
+        'the right password of somebody disabled is a failure too';
 }
+
+
+# ---------------------------------------------------------------- audit ---
+
+# One event for all failures of a login from one address in a minute, or two.
+
+ok $t->wait_for(sub {
+    my @events = grep { /"type":2,/ && /"login":"alice"/ }
+                 split /\n/, scalar $t->sessionctl('dump');
+    my $n = 0;
+
+    $n += /"count":(\d+)/ ? $1 : 1 for @events;
+
+    return $n >= 5;
+}), 'failures are on record';
 
 
 # -------------------------------------------------------------- upgrade ---
