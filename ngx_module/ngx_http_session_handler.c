@@ -26,6 +26,15 @@ ngx_http_session_preaccess_handler(ngx_http_request_t *r)
 
     slcf = ngx_http_get_module_loc_conf(r, ngx_http_session_module);
 
+    /*
+     * A page of ours has no upstream to protect, and asks who it is by itself
+     * if it wants to know: a health check or a style sheet costs no look-up.
+     */
+
+    if (slcf->page != NGX_CONF_UNSET_UINT && r == r->main) {
+        return NGX_DECLINED;
+    }
+
     if (!slcf->enable) {
 
         /* what an earlier location forwarded must not leak out of this one */
