@@ -179,8 +179,9 @@ void ngx_http_session_wipe(void *buf, size_t n);
 /* ------------------------------------------------------------- reads --- */
 
 /*
- * One get and the judgement.  VALID: *record is allocated from pool.  Any
- * other status: no record, but for an ended session ref is set (for the audit).
+ * One get and the judgement.  VALID: *record is allocated from pool.
+ * STORE_ERROR: it is NULL.  Any other status: it is NULL or has only key and
+ * ref, for the audit, and is no session.
  * A record may be wanted for a realm only: the realm is compared.
  */
 ngx_http_session_status_e ngx_http_session_store_get(ngx_pool_t *pool,
@@ -255,7 +256,8 @@ ngx_http_session_op_t *ngx_http_session_op_end(ngx_http_session_end_e what,
     ngx_str_t *address, ngx_str_t *agent, time_t now);
 
 /* Audit rows that are no change of the store: aggregated failed sign-ins and
- * refusals of MAC-valid tokens.  Droppable when the queue is full. */
+ * refusals of MAC-valid tokens.  Droppable when the queue is full.  A refusal
+ * that was audited this minute in this worker gives NULL, too. */
 ngx_http_session_op_t *ngx_http_session_op_failed_sign_in(ngx_uint_t realm,
     ngx_str_t *login, const u_char *user, ngx_str_t *address,
     ngx_str_t *agent, time_t now);

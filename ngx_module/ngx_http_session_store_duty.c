@@ -28,7 +28,6 @@
 #define NGX_HTTP_SESSION_DUTY_COPY      0x08
 #define NGX_HTTP_SESSION_DUTY_SWEEP     0x10
 #define NGX_HTTP_SESSION_DUTY_POPULATE  0x20
-#define NGX_HTTP_SESSION_DUTY_LAST      0x20
 
 #define NGX_HTTP_SESSION_OPEN_EVERY     2000    /* ms */
 #define NGX_HTTP_SESSION_OPEN_WAIT      500     /* ms, for other workers */
@@ -43,6 +42,7 @@
 typedef struct {
     ngx_uint_t                   pending;       /* bits */
     ngx_uint_t                   current;       /* bit, or 0 */
+    ngx_uint_t                   last;          /* bit, or 0 */
     ngx_uint_t                   ticks;
     uint64_t                     lost;          /* rows, as of last report */
 
@@ -158,12 +158,15 @@ ngx_http_session_duty_timer(void)
 }
 
 
-/* The most urgent first.  What the writer will not take comes by timer. */
+/*
+ * In turns, so that none that always has more to do keeps the others waiting.
+ * What the writer will not take comes by timer.
+ */
 
 static void
 ngx_http_session_duty_next(void)
 {
-    ngx_uint_t                  bit;
+    ngx_uint_t                  bit, later;
     ngx_http_session_duties_t  *d;
 
     d = ngx_http_session_duties;
@@ -172,7 +175,11 @@ ngx_http_session_duty_next(void)
         return;
     }
 
-    for (bit = 1; !(d->pending & bit); bit <<= 1) { /* void */ }
+    later = d->pending & ~((d->last << 1) - 1);
+
+    for (bit = 1; !((later ? later : d->pending) & bit); bit <<= 1) {
+        /* void */
+    }
 
     d->current = bit;
     d->now = ngx_time();
@@ -188,6 +195,7 @@ ngx_http_session_duty_next(void)
     }
 
     d->pending &= ~bit;
+    d->last = bit;
 }
 
 
