@@ -247,6 +247,17 @@ my $found = JSON::PP->new->utf8->decode($run->{out});
 is($found->{count}, scalar @{ $found->{problems} }, 'as many as it tells');
 is($found->{complete}, JSON::PP::true(), 'and it went on to the end');
 
+my $rest = in_dir('rest');
+
+$run = sessionctl('dump', $rest, '--store', $spoilt->{store});
+is($run->{code}, 5, 'dump leaves them out');
+like($run->{err}, qr/damaged records are left out/, 'says so');
+
+$text = Session::Cli::get($rest);
+like($text, qr/"login":"alice"/, 'the others are in it');
+unlike($text, qr/"name":"Bob/, 'those are not');
+like($text, qr/"record":"end"/, 'and it has an end');
+
 $run = sessionctl('user', 'show', 'bob', '--store', $spoilt->{store});
 is($run->{code}, 1, 'a damaged record');
 like($run->{err}, qr/user "bob" in realm "default": damaged record$/,

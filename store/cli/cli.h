@@ -22,7 +22,7 @@ typedef enum {
     CLI_USAGE = 2,
     CLI_NOT_FOUND = 3,          /* no such user, session or key */
     CLI_STORE = 4,              /* the store is missing, unsafe or busy */
-    CLI_PROBLEMS = 5            /* check found some */
+    CLI_PROBLEMS = 5            /* check or dump met damage */
 } cli_exit_t;
 
 /* Common options a command takes. */

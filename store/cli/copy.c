@@ -16,7 +16,8 @@ const char  cli_dump_help[] =
     "\n"
     "Writes users, sessions and events as JSON lines to a new file of mode\n"
     "0600, or to stdout.  It is the way between versions of the store's\n"
-    "format and holds password hashes, so stdout must not be a terminal.\n";
+    "format and holds password hashes, so stdout must not be a terminal.\n"
+    "Records that are damaged are left out; then the exit code is 5.\n";
 
 const char  cli_restore_help[] =
     "usage: sessionctl restore [FILE] [--sessions] [--store PATH]\n"
@@ -129,12 +130,18 @@ cli_dump_to(const cli_t *cli, FILE *out)
         (void) fputc('\n', stderr);
     }
 
-    if (rc != STORE_OK) {
+    if (rc != STORE_OK && rc != STORE_CORRUPT) {
         return cli_refuse(rc, "dump of store \"%s\"", cli_store_path(cli));
     }
 
     if (fflush(out) == EOF || ferror(out)) {
         return cli_refuse(errno, "the dump could not be written");
+    }
+
+    if (rc == STORE_CORRUPT) {
+        cli_error("dump of store \"%s\": damaged records are left out; "
+                  "sessionctl check tells which", cli_store_path(cli));
+        return CLI_PROBLEMS;
     }
 
     return CLI_OK;
@@ -222,7 +229,7 @@ static int
 cli_copy_to(const cli_t *cli, const char *file, cli_child_pt run,
     cli_tick_pt tick, cli_copy_t *copy)
 {
-    int           rc;
+    int           rc, damaged;
     struct stat   st;
     cli_target_t  target;
 
@@ -235,6 +242,13 @@ cli_copy_to(const cli_t *cli, const char *file, cli_child_pt run,
     copy->fd = target.fd;
 
     rc = cli_child(cli, run, tick, copy);
+
+    /* a dump without what is damaged is the best there is */
+    damaged = rc == CLI_PROBLEMS;
+
+    if (damaged) {
+        rc = CLI_OK;
+    }
 
     if (rc == CLI_OK && fstat(target.fd, &st) == -1) {
         rc = cli_refuse(errno, "\"%s\"", file);
@@ -249,7 +263,7 @@ cli_copy_to(const cli_t *cli, const char *file, cli_child_pt run,
     (void) printf("\"%s\" written, %lld bytes\n", file,
                   (long long) st.st_size);
 
-    return CLI_OK;
+    return damaged ? CLI_PROBLEMS : CLI_OK;
 }
 
 

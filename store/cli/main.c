@@ -30,7 +30,7 @@ static const char  cli_help_tail[] =
     "  2  the command line is wrong\n"
     "  3  there is no such user, session or key\n"
     "  4  the store is missing, unsafe, busy or of a newer format\n"
-    "  5  check has found problems\n";
+    "  5  check or dump has met damaged records\n";
 
 
 static const cli_command_t  cli_commands[] = {
