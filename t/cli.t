@@ -236,7 +236,8 @@ Session::Cli::put("$spoilt->{store}/sessions.v1.mdb", $text);
 
 $run = sessionctl('check', '--store', $spoilt->{store});
 is($run->{code}, 5, 'check finds problems');
-like($run->{out}, qr/^problem: .*^[1-9]\d* problems? in store /ms, 'tells them');
+like($run->{out}, qr/^problem: .*^[1-9]\d* problems? in store /ms,
+     'tells them');
 cmp_ok(scalar(() = $run->{out} =~ /^problem: /mg), '>', 1, 'all of them');
 
 $run = sessionctl('check', '--json', '--store', $spoilt->{store});
