@@ -15,6 +15,7 @@ static ngx_int_t ngx_http_session_form_append(ngx_http_request_t *r,
     ngx_http_session_form_t *form, ngx_buf_t *b, size_t capacity);
 static void ngx_http_session_form_wipe_request(ngx_http_request_t *r);
 static void ngx_http_session_form_cleanup(void *data);
+static void ngx_http_session_form_gone(void *data);
 
 
 ngx_int_t
@@ -25,6 +26,7 @@ ngx_http_session_form_read(ngx_http_request_t *r, const ngx_str_t *names,
     ngx_uint_t                i, status;
     const char               *code;
     ngx_pool_cleanup_t       *cln;
+    ngx_http_cleanup_t       *gone;
     ngx_http_session_form_t  *form;
 
     if (ngx_http_session_form_acceptable(r, &status, &code) != NGX_OK) {
@@ -53,6 +55,14 @@ ngx_http_session_form_read(ngx_http_request_t *r, const ngx_str_t *names,
     form->data = data;
 
     cln->handler = ngx_http_session_form_cleanup;
+
+    gone = ngx_http_cleanup_add(r, 0);
+    if (gone == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    gone->handler = ngx_http_session_form_gone;
+    gone->data = r;
 
     ngx_http_set_ctx(r, form, ngx_http_session_page_module);
 
@@ -307,4 +317,12 @@ static void
 ngx_http_session_form_cleanup(void *data)
 {
     ngx_http_session_form_wipe(data);
+}
+
+
+/* A client may go away when half a form has come. */
+static void
+ngx_http_session_form_gone(void *data)
+{
+    ngx_http_session_form_wipe_request(data);
 }
