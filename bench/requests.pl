@@ -150,7 +150,7 @@ two audit rows of a user made and signed in once.
 
 | memory of the worker, MiB | Pss | of it not backed by a file | the rest |
 |---|---|---|---|
-| before the first request | %.1f | %.1f | %.1f |
+| right after the start | %.1f | %.1f | %.1f |
 | after all rounds | %.1f | %.1f | %.1f |
 
 The rest is nginx, its libraries, shared memory and the store's map, which all
