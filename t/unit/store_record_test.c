@@ -378,6 +378,59 @@ test_version_and_kind(void **state)
 }
 
 
+/* One byte longer than its field, in a record that is right otherwise. */
+static void
+test_text_too_long(void **state)
+{
+    size_t        i, at, n;
+    uint8_t       buf[STORE_RECORD_MAX], out[STORE_RECORD_MAX];
+    store_live_t  live;
+
+    static const size_t  max[] = {
+        STORE_REALM_MAX, STORE_LOGIN_MAX, STORE_NAME_MAX, STORE_ROLES_MAX,
+        STORE_ADDRESS_MAX, STORE_AGENT_MAX
+    };
+
+    (void) state;
+
+    record_session(&live);
+    live.session.realm.len = 0;
+    live.session.login.len = 0;
+    live.session.name.len = 0;
+    live.session.roles.len = 0;
+    live.session.address.len = 0;
+    live.session.agent.len = 0;
+    assert_int_equal(store_session_encode(&live, buf, &n), STORE_OK);
+
+    for (i = 0; i < 6; i++) {
+
+        /* the six empty texts are the last that stands before the check */
+
+        at = n - STORE_CHECK_BYTES - (6 - i) * 2;
+        memset(out, 'x', sizeof(out));
+        memcpy(out, buf, at);
+        out[at] = (uint8_t) ((max[i] + 1) >> 8);
+        out[at + 1] = (uint8_t) (max[i] + 1);
+        memset(out + at + 2 + max[i] + 1, 0, (5 - i) * 2);
+        store_record_seal(live.session.key, STORE_KEY_BYTES, out,
+                          n - STORE_CHECK_BYTES + max[i] + 1);
+
+        assert_int_equal(decode_session(live.session.key, out,
+                                        n + max[i] + 1),
+                         STORE_CORRUPT);
+
+        out[at] = (uint8_t) (max[i] >> 8);
+        out[at + 1] = (uint8_t) max[i];
+        memset(out + at + 2 + max[i], 0, (5 - i) * 2);
+        store_record_seal(live.session.key, STORE_KEY_BYTES, out,
+                          n - STORE_CHECK_BYTES + max[i]);
+
+        assert_int_equal(decode_session(live.session.key, out, n + max[i]),
+                         STORE_OK);
+    }
+}
+
+
 /* Every byte in turn becomes 0xff under a check that fits: whatever length or
  * number that is, nothing is read beyond the end. */
 static void
@@ -482,6 +535,7 @@ main(void)
         cmocka_unit_test(test_every_flipped_bit),
         cmocka_unit_test(test_another_key),
         cmocka_unit_test(test_version_and_kind),
+        cmocka_unit_test(test_text_too_long),
         cmocka_unit_test(test_wild_values),
         cmocka_unit_test(test_end_without_time),
         cmocka_unit_test(test_encode_refuses),
