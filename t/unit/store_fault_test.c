@@ -1,8 +1,9 @@
 /*
  * Each call of LMDB fails in turn: the n-th alone, all from the n-th on, and
- * all commits from the n-th on, for n = 1 until nothing fails any more.  Whatever comes back must be true: a
- * change that was acknowledged is there, one that was not has left nothing,
- * the invariants hold, and the next attempt works.
+ * all commits from the n-th on, for n = 1 until nothing fails any more.
+ * Whatever comes back must be true: a change that was acknowledged is there,
+ * one that was not has left nothing, the invariants hold, and the next attempt
+ * works.
  *
  * Linked with --wrap for the functions below.
  */
