@@ -14,6 +14,45 @@
 
 
 /*
+ * The byte at *i, decoded; *i moves to its last character.  -1: one that may
+ * not stand in a target, or, with *encoded set, a '%' that begins no escape
+ * (which is an error in the path only).
+ */
+static int
+text_return_byte(text_span_t target, size_t *i, int *encoded)
+{
+    int  c;
+
+    c = target.data[*i];
+    *encoded = 0;
+
+    if (c <= ' ' || c > '~' || c == '\\') {
+        return -1;
+    }
+
+    if (c != '%') {
+        return c;
+    }
+
+    c = text_percent(target.data + *i, target.len - *i);
+
+    if (c < 0) {
+        *encoded = 1;
+        return -1;
+    }
+
+    if (c < ' ' || c == 0x7f) {
+        return -1;
+    }
+
+    *encoded = 1;
+    *i += 2;
+
+    return c;
+}
+
+
+/*
  * One walk over the target.  `dots` counts the dots of a segment that is
  * nothing but dots so far.  An encoded slash ends a segment for that purpose:
  * a browser does not split there, but nginx and applications do.
@@ -39,25 +78,10 @@ text_return_path(text_span_t target)
     dots = 0;
 
     for (i = 1; i < target.len; i++) {
-        c = target.data[i];
+        c = text_return_byte(target, &i, &encoded);
 
-        if (c <= ' ' || c > '~' || c == '\\') {
+        if (c < 0 && (path || !encoded)) {
             return 0;
-        }
-
-        encoded = 0;
-
-        if (c == '%') {
-            c = text_percent(target.data + i, target.len - i);
-
-            if (c >= 0) {
-                encoded = 1;
-                i += 2;
-            }
-
-            if ((c < 0 && path) || (c >= 0 && c < ' ') || c == 0x7f) {
-                return 0;
-            }
         }
 
         if (!path) {
