@@ -76,7 +76,7 @@ char *ngx_http_session_merge_srv_conf(ngx_conf_t *cf, void *parent,
 void *ngx_http_session_create_loc_conf(ngx_conf_t *cf);
 char *ngx_http_session_merge_loc_conf(ngx_conf_t *cf, void *parent,
     void *child);
-/* NULL in processes that are no workers, and without an http block. */
+/* NULL without an http block. */
 ngx_http_session_main_conf_t *ngx_http_session_conf_of_cycle(
     ngx_cycle_t *cycle);
 

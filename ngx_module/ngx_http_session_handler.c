@@ -97,7 +97,7 @@ ngx_http_session_subrequest(ngx_http_request_t *r,
     }
 
     ngx_log_error(NGX_LOG_INFO, r->connection->log, 0,
-                  "session: subrequest \"%V\" refused: %i, %V", &r->uri, rc,
+                  "session: subrequest refused with %i, session is %V", rc,
                   &ngx_http_session_status_names[ctx->status]);
 
     r->headers_out.status = rc;

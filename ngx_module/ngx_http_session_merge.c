@@ -404,12 +404,6 @@ ngx_http_session_merge_page(ngx_conf_t *cf, ngx_http_session_loc_conf_t *conf)
 ngx_http_session_main_conf_t *
 ngx_http_session_conf_of_cycle(ngx_cycle_t *cycle)
 {
-    if (ngx_process != NGX_PROCESS_WORKER
-        && ngx_process != NGX_PROCESS_SINGLE)
-    {
-        return NULL;
-    }
-
     if (ngx_get_conf(cycle->conf_ctx, ngx_http_module) == NULL) {
         return NULL;
     }

@@ -274,6 +274,15 @@ ngx_http_session_init_process(ngx_cycle_t *cycle)
         return NGX_OK;
     }
 
+    if (ngx_process == NGX_PROCESS_HELPER) {
+
+        /* the cache manager and loader were forked with the secrets too */
+
+        ngx_http_session_keys_wipe(smcf->secrets);
+
+        return NGX_OK;
+    }
+
     writer.pool = smcf->writer_pool;
     writer.queue = NGX_HTTP_SESSION_WRITER_QUEUE;
     writer.timeout = NGX_HTTP_SESSION_WRITER_TIMEOUT;
@@ -310,7 +319,7 @@ ngx_http_session_exit_process(ngx_cycle_t *cycle)
 
     smcf = ngx_http_session_conf_of_cycle(cycle);
 
-    if (smcf == NULL || !smcf->used) {
+    if (smcf == NULL || !smcf->used || ngx_process == NGX_PROCESS_HELPER) {
         return;
     }
 

@@ -12,9 +12,6 @@
 #include "text/redirect.h"
 
 
-#define NGX_HTTP_SESSION_AUDITED  256
-
-
 typedef struct {
     ngx_http_session_ctx_t  *ctx;
     ngx_str_t                sign_in;       /* len 0: none */
@@ -126,24 +123,14 @@ ngx_http_session_wants_redirect(ngx_http_request_t *r)
 }
 
 
-/*
- * One event per session, reason and minute: a browser that polls with a dead
- * cookie must not fill the disk.  The table is the worker's own; a collision
- * costs a repeated event, which the store adds up.
- */
+/* A refusal of a token that passed its MAC; once a minute, the adapter sees
+ * to that.  Strangers write nothing. */
 
 static void
 ngx_http_session_audit(ngx_http_request_t *r, ngx_http_session_ctx_t *ctx)
 {
-    u_char                     key[NGX_HTTP_SESSION_KEY_LEN];
-    uint32_t                   hash;
-    ngx_http_session_op_t     *op;
-
-    static struct {
-        u_char                     key[NGX_HTTP_SESSION_KEY_LEN];
-        time_t                     minute;
-        ngx_http_session_status_e  status;
-    } audited[NGX_HTTP_SESSION_AUDITED], *seen;
+    u_char                  key[NGX_HTTP_SESSION_KEY_LEN];
+    ngx_http_session_op_t  *op;
 
     if (!ctx->has_id || ctx->record
         || ctx->status == NGX_HTTP_SESSION_STORE_ERROR)
@@ -152,19 +139,6 @@ ngx_http_session_audit(ngx_http_request_t *r, ngx_http_session_ctx_t *ctx)
     }
 
     ngx_http_session_token_key(ctx->id, key);
-
-    hash = ngx_crc32_short(key, NGX_HTTP_SESSION_KEY_LEN) + ctx->status;
-    seen = &audited[hash % NGX_HTTP_SESSION_AUDITED];
-
-    if (seen->minute == ngx_time() / 60 && seen->status == ctx->status
-        && ngx_memcmp(seen->key, key, NGX_HTTP_SESSION_KEY_LEN) == 0)
-    {
-        return;
-    }
-
-    ngx_memcpy(seen->key, key, NGX_HTTP_SESSION_KEY_LEN);
-    seen->minute = ngx_time() / 60;
-    seen->status = ctx->status;
 
     op = ngx_http_session_op_refused(ctx->realm, key, ctx->status,
                                      &r->connection->addr_text, ngx_time());

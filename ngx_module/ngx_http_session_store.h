@@ -96,6 +96,9 @@ typedef struct {
 ngx_int_t ngx_http_session_keys_read(ngx_conf_t *cf, ngx_str_t *file,
     void **secrets);
 
+/* Wipes this process's copy of the secrets: in one that needs no keys. */
+void ngx_http_session_keys_wipe(void *secrets);
+
 /* lstat only; logs a warning when the store would not open.  Never fails. */
 void ngx_http_session_store_look(ngx_conf_t *cf, ngx_str_t *path);
 

@@ -5,7 +5,8 @@
  *   keys        which key ids this generation has loaded, for `key promote`
  *   populate    page tables of the mapping, 16 MiB at a time
  *   readers     slots of dead processes, every minute
- *   sweep       sessions that have expired, every minute, in batches
+ *   sweep       sessions that have expired, every minute, in batches, and
+ *               events older than 90 days
  *   copy        audit rows into the events environment, every second
  *
  * Every worker opens and populates, its memory being its own; worker 0 does
@@ -37,6 +38,7 @@
 /* rows of one task: some milliseconds, with the sync */
 #define NGX_HTTP_SESSION_COPY_MAX       1000
 #define NGX_HTTP_SESSION_SWEEP_MAX      500
+#define NGX_HTTP_SESSION_TRIM_MAX       1000
 
 
 typedef struct {
@@ -290,7 +292,12 @@ ngx_http_session_duty_sweep(ngx_http_session_worker_t *worker, time_t now,
 
     *more = (rc == STORE_OK && op.count >= op.max);
 
-    return rc;
+    if (rc != STORE_OK) {
+        return rc;
+    }
+
+    return store_events_trim(worker->store, now - STORE_EVENT_KEEP,
+                             NGX_HTTP_SESSION_TRIM_MAX);
 }
 
 

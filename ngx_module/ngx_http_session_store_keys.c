@@ -54,6 +54,13 @@ ngx_http_session_keys_read(ngx_conf_t *cf, ngx_str_t *file, void **secrets)
 }
 
 
+void
+ngx_http_session_keys_wipe(void *secrets)
+{
+    ngx_http_session_secrets_cleanup(secrets);
+}
+
+
 static void
 ngx_http_session_secrets_cleanup(void *data)
 {

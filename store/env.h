@@ -85,6 +85,7 @@ struct store_s {
     store_env_t   *events;
     int            owner;       /* descriptor that holds the lock */
     size_t         quota;
+    uint64_t       change_copied;       /* as of the last copy */
     uint64_t       change_keep;
     uint64_t       change_hard_max;
     uint8_t        id[STORE_STORE_ID_BYTES];

@@ -70,6 +70,10 @@ store_feed_copy(store_t *store, size_t max, int *more, store_feed_t *feed)
 
     memset(feed, 0, sizeof(store_feed_t));
 
+    /* what is known of the position while the events cannot be read */
+
+    feed->copied = feed->before = store->change_copied;
+
     failed = store_events_begin(store, &w);
 
     rc = store_feed_begin(store->sessions, &txn);
@@ -99,6 +103,7 @@ store_feed_copy(store_t *store, size_t max, int *more, store_feed_t *feed)
         return rc;
     }
 
+    store->change_copied = feed->copied;
     *more = feed->copied < feed->last;
 
     return STORE_OK;

@@ -68,11 +68,17 @@
 /* LMDB; the last two are constants of format 1, never change them */
 #define STORE_FORMAT           1
 #define STORE_READERS_MAX      1022
-#define STORE_MAP_SIZE         ((size_t) 64 << 30)
+#ifndef STORE_MAP_SIZE
+#define STORE_MAP_SIZE         ((size_t) 64 << 30)  /* valgrind's builds
+                                                     * define less: it cannot
+                                                     * map as much */
+#endif
 
 /* change feed and events */
 #define STORE_CHANGE_KEEP      1000000     /* copied rows kept */
 #define STORE_CHANGE_HARD_MAX  4000000     /* uncopied rows, then lost++ */
+#define STORE_CHANGE_BYTES     256         /* of a row, in its page */
+#define STORE_EVENT_KEEP       7776000     /* seconds: 90 days */
 #define STORE_EVENT_BODY_MAX   65536
 
 /* one batch */

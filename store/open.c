@@ -9,6 +9,7 @@
 
 static int store_open_files(store_t *store, const store_place_t *place,
     size_t map_size, char *why);
+static void store_open_feed(store_t *store);
 static size_t store_quota(size_t quota, size_t map_size);
 static int store_open_meta(store_env_t *env, int events,
     uint8_t id[STORE_STORE_ID_BYTES]);
@@ -56,6 +57,26 @@ done:
 }
 
 
+/*
+ * The feed may take an eighth of the quota, and half of it while nobody can
+ * copy it: a small store must not end up full of its own history.
+ */
+static void
+store_open_feed(store_t *store)
+{
+    uint64_t  rows;
+
+    rows = store->quota / 8 / STORE_CHANGE_BYTES;
+
+    store->change_keep = rows < STORE_CHANGE_KEEP ? rows : STORE_CHANGE_KEEP;
+
+    rows *= 4;
+
+    store->change_hard_max = rows < STORE_CHANGE_HARD_MAX
+                             ? rows : STORE_CHANGE_HARD_MAX;
+}
+
+
 /* With open.lock held.  Nothing of a store that fails here is lost: its
  * environments go back to the list, its owner lock is given up. */
 int
@@ -76,8 +97,7 @@ store_open_entered(const store_place_t *place, const store_options_t *options,
 
     store->owner = -1;
     store->quota = store_quota(options->quota, map_size);
-    store->change_keep = STORE_CHANGE_KEEP;
-    store->change_hard_max = STORE_CHANGE_HARD_MAX;
+    store_open_feed(store);
 
     rc = alone ? store_owner_claim(place, &store->owner, why)
                : store_owner_take(place, options->wait_ms, &store->owner, why);

@@ -117,7 +117,7 @@ ok
 GET /t
 --- error_code: 403
 --- error_log
-subrequest "/check2" refused: 403, valid
+subrequest refused with 403, session is valid
 
 === TEST 8: addition of a protected file, anonymous
 --- config

@@ -555,6 +555,27 @@ test_retention(void **state)
 }
 
 
+/* A small quota is for sessions, not for their history. */
+static void
+test_retention_follows_quota(void **state)
+{
+    fixture_t  f;
+
+    (void) state;
+
+    fixture_directory(&f);
+    f.options.quota = 1 << 20;
+
+    assert_int_equal(store_init(&f.options, (uid_t) -1, (gid_t) -1, f.why),
+                     STORE_OK);
+    assert_int_equal(store_open(&f.options, &f.store, f.why), STORE_OK);
+    assert_int_equal(f.store->change_keep, 512);
+    assert_int_equal(f.store->change_hard_max, 2048);
+
+    fixture_remove(&f);
+}
+
+
 /* The events cannot be written for long: the feed is cut, and says so. */
 static void
 test_hard_bound(void **state)
@@ -675,6 +696,7 @@ main(void)
         with_store(test_event_refused),
         with_store(test_trim),
         with_store(test_retention),
+        cmocka_unit_test(test_retention_follows_quota),
         with_store(test_hard_bound),
         with_store(test_feed_went_back),
         with_store(test_stat),
