@@ -55,8 +55,11 @@ my $load = load_start(3, sub {
 
     return '' if !$r || !$r->code;
 
-    # the form was refused: the sign-in was answered and is gone
-    return 'sign-out: ' . $r->code if $r->code != 303;
+    # The worker died between commit and answer, and the client sent the form
+    # again: the token is that of a session that is over.
+
+    return 'sign-out: ' . $r->code
+        if $r->code != 303 && !($r->code == 403 && private($token) == 401);
 
     print $log "out $token\n";
 
@@ -127,9 +130,15 @@ sub answers {
 }
 
 
+# The code, whichever worker dies meanwhile.
+
 sub private {
     my ($token) = @_;
-    my $r = $t->client->get('/private', Cookie => "$cookie=$token");
 
-    return $r ? $r->code : 0;
+    return $t->wait_for(sub {
+        my $r = eval { $t->client->get('/private',
+                                       Cookie => "$cookie=$token") };
+
+        return $r && $r->code;
+    }) // 0;
 }
