@@ -86,6 +86,7 @@ sub repeat {
 
     for (1 .. $times) {
         $client->get($path, @headers) or die "$path: no answer\n";
+        $client->{jar} = {};
     }
 }
 

@@ -183,10 +183,10 @@ load_users(char **argv)
 static int
 load_sign_in(char **argv)
 {
-    int               n, rc;
+    int               rc;
     FILE             *tokens;
     char              login[32];
-    size_t            i, j, users, count, batch;
+    size_t            i, j, n, users, count, batch;
     double            until;
     store_t          *store;
     store_op_t       *ops;
@@ -198,7 +198,7 @@ load_sign_in(char **argv)
     count = strtoul(argv[3], NULL, 10);
     batch = strtoul(argv[4], NULL, 10);
 
-    if (batch == 0 || batch > STORE_BATCH_MAX || users < batch) {
+    if (batch == 0 || batch > STORE_BATCH_MAX || users == 0) {
         return load_fail("batch", STORE_INVALID);
     }
 
@@ -217,8 +217,8 @@ load_sign_in(char **argv)
     }
 
     for (i = 0; i < users; i++) {
-        n = snprintf(login, sizeof(login), "u%zu", i);
-        rc = store_user_find(store, "default", 7, login, (size_t) n, &user[i]);
+        n = (size_t) snprintf(login, sizeof(login), "u%zu", i);
+        rc = store_user_find(store, "default", 7, login, n, &user[i]);
 
         if (rc != STORE_OK) {
             return load_fail(login, rc);
@@ -228,15 +228,16 @@ load_sign_in(char **argv)
     load_score_start(&score);
     until = load_now() + strtod(argv[5], NULL);
 
-    for (i = 0; score.ops < count && load_now() < until; i += batch) {
+    for (i = 0; i < count && load_now() < until; i += n) {
 
         /* so that no batch has a user twice */
 
-        j = i % users + batch > users ? 0 : i % users;
+        j = i % users;
+        n = users - j < batch ? users - j : batch;
+        n = count - i < n ? count - i : n;
 
-        if (load_sign_in_batch(&user[j], ops, batch, keyring, tokens)
-            != 0
-            || load_apply(store, ops, batch, &score) != 0)
+        if (load_sign_in_batch(&user[j], ops, n, keyring, tokens) != 0
+            || load_apply(store, ops, n, &score) != 0)
         {
             return 1;
         }

@@ -98,8 +98,7 @@ sub fill {
     load('users', $t->store, $n);
     $self->{users_bytes} = store_bytes($t->store)->{sessions_bytes};
 
-    load('sign_in', $t->store, $t->keys, $n, $n, $n < 250 ? $n : 250, 600,
-         $file);
+    load('sign_in', $t->store, $t->keys, $n, $n, 250, 600, $file);
 
     run_command("$Session::World::build/sessionctl", 'sweep', '--store',
                 $t->store);
