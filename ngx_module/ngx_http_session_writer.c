@@ -6,12 +6,15 @@
 
 #include "ngx_http_session_writer.h"
 
+#include <dlfcn.h>
+
 
 #define NGX_HTTP_SESSION_RETRY        100       /* ms after "queue overflow" */
 #define NGX_HTTP_SESSION_EXIT_WAIT    1000      /* ms for a running thread */
 #define NGX_HTTP_SESSION_EXIT_DRAIN   2000      /* ms for what is queued */
 
 
+static void ngx_http_session_writer_pin(ngx_log_t *log);
 static void ngx_http_session_writer_drain(ngx_http_session_writer_t *w);
 static ngx_uint_t ngx_http_session_writer_ready(ngx_http_session_writer_t *w);
 static void ngx_http_session_writer_collect(ngx_http_session_writer_t *w);
@@ -55,7 +58,38 @@ ngx_http_session_writer_init_worker(ngx_cycle_t *cycle,
 
     ngx_http_session_writer = w;
 
+    ngx_http_session_writer_pin(cycle->log);
+
     return NGX_OK;
+}
+
+
+/*
+ * An exiting worker unloads dynamic modules while it destroys the cycle's
+ * pool.  A thread that core has not waited for, because the queue of its pool
+ * was full, would be left without the code that it runs, here as in
+ * ngx_http_session_hash_job.c.  So no worker unloads this module; the master
+ * does, as ever.
+ */
+
+static void
+ngx_http_session_writer_pin(ngx_log_t *log)
+{
+#if defined(RTLD_NOLOAD) && defined(RTLD_NODELETE)
+
+    Dl_info  info;
+
+    if (dladdr((void *) &ngx_http_session_writer, &info) == 0
+        || info.dli_fname == NULL
+        || dlopen(info.dli_fname, RTLD_LAZY|RTLD_NOLOAD|RTLD_NODELETE)
+           == NULL)
+    {
+        /* linked into nginx, or loaded under another name */
+        ngx_log_debug0(NGX_LOG_DEBUG_CORE, log, 0,
+                       "session: the module is not pinned");
+    }
+
+#endif
 }
 
 

@@ -11,8 +11,10 @@ use Session::SignIn;
 use Test::More;
 use Time::HiRes qw(time);
 
-# Half a second or so for whoever does not exist.
+# Half a second or so for whoever does not exist; as long as it takes for four
+# of them is what this machine is measured by.
 
+my $four;
 my $slow = 'memory=64m passes=12 queue=8 timeout=30s';
 my $t = Session::Flow->new(users => ['alice']);
 
@@ -69,17 +71,19 @@ configure("$slow concurrent=1");
 $t->run;
 
 {
+    my $from = time;
     my @clients = attempts(4);
     my ($old) = $t->workers;
 
     ok $t->reload, 'reload with one hash running and three waiting';
     is codes(@clients), '401 401 401 401', 'all are answered';
+    $four = time - $from;
     ok $t->wait_for(sub { !grep { $_ == $old } $t->workers(1) }),
         'then the old worker leaves';
 }
 
 {
-    my @gone = attempts(6);
+    my @gone = attempts(8);
     my ($pid) = $t->workers;
     my $from = time;
 
@@ -87,18 +91,22 @@ $t->run;
     $t->reload;
     ok $t->wait_for(sub { !grep { $_ == $pid } $t->workers(1) }),
         'nobody waits: the worker does not either';
-    cmp_ok time - $from, '<', 4, 'but for the hash that runs';
+    cmp_ok time - $from, '<', $four + 1, 'but for the hash that runs';
 }
 
 
 # ----------------------------------------------------------------- fast ---
+
+# The master gives workers a second and then kills them.
+
+$t->allow(qr/worker process \d+ exited on signal 9/);
 
 {
     my @clients = attempts(8);
     my $from = time;
 
     $t->stop('TERM');
-    cmp_ok time - $from, '<', 4, 'SIGTERM waits for no queue';
+    cmp_ok time - $from, '<', $four + 1, 'SIGTERM waits for no queue';
     is codes(@clients), join(' ', ('none') x 8), 'nobody is answered';
 }
 
@@ -131,7 +139,7 @@ $t->run;
     @clients = attempts(4);
     $from = time;
     $t->stop('TERM');
-    cmp_ok time - $from, '<', 6, 'SIGTERM with a full pool';
+    cmp_ok time - $from, '<', $four + 1, 'SIGTERM with a full pool';
 }
 
 
