@@ -8,7 +8,7 @@ use warnings;
 
 use Exporter qw(import);
 
-our @EXPORT_OK = qw(alarming expected slurp tail process_tree);
+our @EXPORT_OK = qw(alarming expected reports slurp tail process_tree);
 
 # nginx's own last words, and what ASan, UBSan, TSan and valgrind write to
 # standard error, which nginx points at its log.
@@ -68,6 +68,15 @@ sub expected {
     }
 
     return;
+}
+
+
+# Sanitizers write to the standard error that nginx started with as well.
+
+sub reports {
+    my ($file) = @_;
+
+    return alarming(slurp($file), [qr/^/]);
 }
 
 

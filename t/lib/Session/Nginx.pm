@@ -42,7 +42,8 @@ sub command {
     return @command if !$self->{valgrind};
 
     return ('valgrind', '-q', '--num-callers=50', '--leak-check=full',
-            '--show-possibly-lost=no', '--error-exitcode=99',
+            '--show-leak-kinds=definite', '--errors-for-leak-kinds=definite',
+            '--error-exitcode=99',
             (-f $suppressions ? "--suppressions=$suppressions" : ()),
             @command);
 }
@@ -212,6 +213,10 @@ sub stop {
     }
 
     delete $self->{pid};
+
+    push @wrong, Session::Log::reports($self->{output});
+    push @wrong, "see $self->{output}:\n" . slurp($self->{output})
+        if $self->{valgrind} && @wrong;
 
     return @wrong;
 }
