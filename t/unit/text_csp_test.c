@@ -64,6 +64,7 @@ test_compile(void **state)
         { "img-src nonce.example", "img-src nonce.example" },
         { "script-src 'sha256-AAAA='", "script-src 'sha256-AAAA='" },
         { "a;aa;aaa;A-a", "a;aa;aaa;A-a" },
+        { "0-9;az;AZ-", "0-9;az;AZ-" },
     };
 
     (void) state;
@@ -100,6 +101,8 @@ test_compile_refuses(void **state)
         { "a\x7f", TEXT_CSP_BAD_BYTE, 1 },
         { "a \xc3\xa9", TEXT_CSP_BAD_BYTE, 2 },
         { "default_src a", TEXT_CSP_BAD_DIRECTIVE, 0 },
+        { "_a b", TEXT_CSP_BAD_DIRECTIVE, 0 },
+        { "a_ b", TEXT_CSP_BAD_DIRECTIVE, 0 },
         { "  'self'", TEXT_CSP_BAD_DIRECTIVE, 2 },
         { "default-src: a", TEXT_CSP_BAD_DIRECTIVE, 0 },
         { "a; default-src='b'", TEXT_CSP_BAD_DIRECTIVE, 3 },

@@ -13,7 +13,7 @@
 
 
 enum {
-    TITLE = 0, TOKEN, EMPTY, SESSIONS, REF, DEVICE, TAGS, TAG, NONE, SLOTS
+    TITLE = 0, TOKEN, EMPTY, SESSIONS, REF, DEVICE, TAGS, TAG, LAST, NONE, SLOTS
 };
 
 static const text_slot_t  slots[SLOTS] = {
@@ -25,6 +25,7 @@ static const text_slot_t  slots[SLOTS] = {
     { "device", SESSIONS, 0 },
     { "tags", SESSIONS, TEXT_SLOT_LIST },
     { "title", TAGS, 0 },
+    { "last", -1, 0 },
     { "none", -1, TEXT_SLOT_LIST },
 };
 
@@ -50,6 +51,11 @@ load(void *data, text_span_t name, text_span_t *source)
     folder_t  *folder;
 
     folder = data;
+
+    if (text_span_equal(name, text_span("azAZ09_-.x"))) {
+        *source = text_span("long name");
+        return 1;
+    }
 
     if (text_span_equal(name, text_span("page"))) {
         *source = bytes_span(&folder->files[0]);
@@ -154,6 +160,7 @@ fill(text_value_t values[SLOTS])
 
     values[TITLE].text = text_span("A \"title\" <1>");
     values[TOKEN].text = text_span("t-0_K");
+    values[LAST].text = text_span("z");
     values[SESSIONS].rows = &session_rows;
     values[NONE].rows = &no_rows;
 }
@@ -229,6 +236,8 @@ test_render(void **state)
           "r1(&lt;x&gt;r1)(yr1)r2[A &quot;title&quot; &lt;1&gt;]" },
         { "{{#sessions}}{{#tags}}{{#ref}}{{title}}{{/ref}}{{/tags}}"
           "{{/sessions}}{{token}}", "&lt;x&gt;yt-0_K" },
+        { "{{#sessions}}{{#tags}}{{last}}{{/tags}}{{last}}{{/sessions}}",
+          "zzzz" },
         { "{{#sessions}}{{#none}}x{{/none}}{{/sessions}}", "" },
         { "a{{! comment }}b", "ab" },
         { "a{{!}}b", "ab" },
@@ -236,6 +245,7 @@ test_render(void **state)
         { "{{> a}}", "[A &quot;title&quot; &lt;1&gt;]" },
         { "{{>a}}{{>a}}", "[A &quot;title&quot; &lt;1&gt;]"
                           "[A &quot;title&quot; &lt;1&gt;]" },
+        { "{{> azAZ09_-.x }}", "long name" },
         { "1\n{{> b}}\n2", "1\nr1\nr2\n2" },
         { "{{#sessions}}{{> a}}{{/sessions}}",
           "[A &quot;title&quot; &lt;1&gt;][A &quot;title&quot; &lt;1&gt;]" },
@@ -393,9 +403,14 @@ test_compile_sections_and_files(void **state)
     folder_free(&folder);
 
     folder = folder_of("x", 1);
-    folder.files[0].len = TEXT_TEMPLATE_SIZE_MAX + 1;
+    bytes_free(&folder.files[0]);
+    folder.files[0] = bytes_new(NULL, TEXT_TEMPLATE_SIZE_MAX + 1);
+    memset(folder.files[0].data, '{', 1);
+    memset(folder.files[0].data + 1, '\n', TEXT_TEMPLATE_SIZE_MAX);
     assert_int_equal(compile(&folder, ops, OPS, &tpl, &error), -1);
     assert_string_equal(error.what, "file too large");
+    folder.files[0].len--;
+    assert_int_equal(compile(&folder, ops, OPS, &tpl, &error), 0);
     folder_free(&folder);
 
     assert_int_equal(text_template_compile(text_span("gone"), load, &folder,
