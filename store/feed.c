@@ -250,6 +250,12 @@ store_feed_retain(store_t *store, const store_feed_t *feed)
         drop = copied + waiting - store->change_hard_max;
     }
 
+    /* the last row stays: the next sequence is counted from it */
+
+    if (drop == kept) {
+        drop--;
+    }
+
     if (drop > STORE_RETAIN_ROWS) {
         drop = STORE_RETAIN_ROWS;
     }

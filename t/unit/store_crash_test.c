@@ -22,6 +22,13 @@ typedef struct {
 } acknowledged_t;
 
 
+/* What a child is to know, beside its fixture. */
+static unsigned  child_from;
+static unsigned  child_last;
+static unsigned  child_worker;
+static int       child_pipe;
+
+
 static unsigned
 rounds(void)
 {
@@ -133,9 +140,8 @@ child_look(fixture_t *f)
     uint64_t         problems;
     store_session_t  s;
 
-    from = (unsigned) f->options.quota;
-    last = (unsigned) (f->options.quota >> 32);
-    f->options.quota = 0;
+    from = child_from;
+    last = child_last;
 
     if (store_open(&f->options, &f->store, f->why) != STORE_OK) {
         return 1;
@@ -243,7 +249,8 @@ test_killed_in_a_batch(void **state)
         assert_true(WIFSIGNALED(status));
         (void) close(pipes[0]);
 
-        f.options.quota = (size_t) last << 32 | from;
+        child_from = from;
+        child_last = last;
         rc = fixture_child(child_look, &f);
 
         if (rc != 0) {
@@ -251,7 +258,6 @@ test_killed_in_a_batch(void **state)
         }
     }
 
-    f.options.quota = 0;
     fixture_remove(&f);
 }
 
@@ -261,13 +267,9 @@ static int
 child_sign_ins(fixture_t *f)
 {
     size_t           i, n;
-    unsigned         worker;
     uint8_t          id[STORE_USER_BYTES];
     store_op_t       op;
     store_session_t  list[STORE_USER_SESSIONS_MAX];
-
-    worker = (unsigned) f->options.quota;
-    f->options.quota = 0;
 
     if (store_open(&f->options, &f->store, f->why) != STORE_OK) {
         return 1;
@@ -276,7 +278,7 @@ child_sign_ins(fixture_t *f)
     user_of(f, id);
 
     for (i = 0; i < SIGN_INS; i++) {
-        fixture_sign_in_op(&op, id, 1 + (unsigned) i * WORKERS + worker,
+        fixture_sign_in_op(&op, id, 1 + (unsigned) i * WORKERS + child_worker,
                            FIXTURE_NOW);
         op.limit = LIMIT;
 
@@ -320,7 +322,7 @@ test_limit_over_processes(void **state)
         assert_int_not_equal(pids[i], -1);
 
         if (pids[i] == 0) {
-            f.options.quota = i;
+            child_worker = (unsigned) i;
             _exit(child_sign_ins(&f));
         }
     }
@@ -364,7 +366,7 @@ child_copies(fixture_t *f)
         return 1;
     }
 
-    p.fd = (int) f->options.quota;
+    p.fd = child_pipe;
     p.events = POLLIN;
 
     for (i = 0; i < 100000; i++) {
@@ -427,7 +429,8 @@ test_copies_over_processes(void **state)
 
         if (pids[i] == 0) {
             (void) close(pipes[1]);
-            f.options.quota = i < 2 ? i : (size_t) pipes[0];
+            child_worker = (unsigned) i;
+            child_pipe = pipes[0];
             _exit(i < 2 ? child_sign_ins(&f) : child_copies(&f));
         }
     }

@@ -618,6 +618,32 @@ test_hard_bound(void **state)
 }
 
 
+/* However little may be kept, sequences are never given out twice. */
+static void
+test_last_row_stays(void **state)
+{
+    int           more;
+    unsigned      i;
+    uint8_t       id[STORE_USER_BYTES];
+    fixture_t    *f = *state;
+    store_stat_t  stat;
+
+    f->store->change_keep = 0;
+    f->store->change_hard_max = 0;
+    fixture_user(f, "ann", id);
+
+    for (i = 1; i <= 4; i++) {
+        assert_int_equal(fixture_sign_in(f, id, i, FIXTURE_NOW), STORE_OK);
+        assert_int_equal(store_events_copy(f->store, i % 2 * 100, &more),
+                         STORE_OK);
+
+        assert_int_equal(store_stat(f->store, &stat), STORE_OK);
+        assert_int_equal(stat.change_last, i + 1);
+        assert_int_equal(stat.change_first, i + 1);
+    }
+}
+
+
 /* The sessions were put back to a backup and the events were not. */
 static void
 test_feed_went_back(void **state)
@@ -698,6 +724,7 @@ main(void)
         with_store(test_retention),
         cmocka_unit_test(test_retention_follows_quota),
         with_store(test_hard_bound),
+        with_store(test_last_row_stays),
         with_store(test_feed_went_back),
         with_store(test_stat),
     };
