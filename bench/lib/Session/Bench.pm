@@ -120,6 +120,21 @@ sub machine {
 }
 
 
+# What was measured.  Results are no change of it.
+
+sub commit {
+    my @git = ('git', '-C', $Session::World::project);
+    my $id = eval { run_command(@git, 'rev-parse', '--short', 'HEAD') }
+        // return 'no commit';
+    my $changes = run_command(@git, 'status', '--porcelain', '--', 'store',
+                              'ngx_module', 'config', 'Makefile');
+
+    chomp $id;
+
+    return "commit $id" . ($changes ne '' ? ' with changes' : '');
+}
+
+
 sub load_average { return (split ' ', slurp('/proc/loadavg'))[0] }
 
 
@@ -132,7 +147,8 @@ my $before = load_average();
 sub results {
     my ($name, $text) = @_;
     my $file = "$Session::World::project/bench/results/$name.md";
-    my $head = "Made by `bench/$name` on " . machine() . ".\n"
+    my $head = "Made by `bench/$name` of " . commit() . ' on ' . machine()
+        . ".\n"
         . "Load average before the run $before, after it "
         . load_average() . ".\n";
 
