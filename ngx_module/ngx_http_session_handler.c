@@ -183,7 +183,11 @@ ngx_http_session_decide(ngx_http_request_t *r, ngx_http_session_ctx_t *ctx)
     }
 
     if (ctx->record == NULL) {
-        return NGX_HTTP_UNAUTHORIZED;
+
+        /* sending people to sign in would send them in a circle */
+
+        return ngx_http_session_store_up() ? NGX_HTTP_UNAUTHORIZED
+                                           : NGX_HTTP_SERVICE_UNAVAILABLE;
     }
 
     sscf = ngx_http_get_module_srv_conf(r, ngx_http_session_module);

@@ -502,3 +502,38 @@ Retry-After: 2
 ! Set-Cookie
 --- error_log
 sessionctl init
+
+=== TEST 59: the store is down, and nobody is there anyway
+--- bare
+--- http_config
+session_store /nonexistent/store;
+session_keys $TEST_NGINX_KEYS;
+--- config
+location /t { session_require user; root html; }
+location = /sign_in { session_page sign_in; }
+--- request
+GET /t
+--- more_headers
+Sec-Fetch-Mode: navigate
+--- error_code: 503
+--- response_headers
+Retry-After: 2
+--- error_log
+sessionctl init
+
+=== TEST 60: the store is down: a page that needs none goes on
+--- bare
+--- http_config
+session_store /nonexistent/store;
+session_keys $TEST_NGINX_KEYS;
+--- config
+location /t { session on; root html; }
+--- user_files
+>>> t
+open
+--- request
+GET /t
+--- response_body
+open
+--- error_log
+sessionctl init
