@@ -34,6 +34,9 @@ CLI_OBJS := $(CLI_SRCS:%.c=$(B)/obj/%.o)
 STORE_ASAN := $(STORE_SRCS:%.c=$(B)/asan/%.o)
 TEXT_ASAN := $(TEXT_SRCS:%.c=$(B)/asan/%.o)
 
+# objects of units are wanted again by the next unit
+.SECONDARY:
+
 .PHONY: all module sessionctl mint load unit test check install clean
 
 all: module sessionctl
