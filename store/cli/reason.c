@@ -218,9 +218,6 @@ cli_reason_code(int code)
     case STORE_BAD_PASSWORD:
         return "wrong password";
 
-    case STORE_LIMIT:
-        return "too many attempts";
-
     default:
         return store_strerror(code);
     }
