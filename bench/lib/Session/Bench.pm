@@ -138,9 +138,7 @@ sub commit {
 sub load_average { return (split ' ', slurp('/proc/loadavg'))[0] }
 
 
-# The file bench/results/NAME.md, which says how it came about.  The load
-# average is the honest part: above what the benchmark itself needs, others
-# had the machine as well, and rates are too low.
+# The file bench/results/NAME.md, which says how it came about.
 
 my $before = load_average();
 
@@ -150,7 +148,9 @@ sub results {
     my $head = "Made by `bench/$name` of " . commit() . ' on ' . machine()
         . ".\n"
         . "Load average before the run $before, after it "
-        . load_average() . ".\n";
+        . load_average() . ".\n"
+        . "Above 2 others used the machine as well: then rates are too low and "
+        . "latencies too\nhigh; ratios and processor time hold better.\n";
 
     open my $out, '>', $file or die "$file: $!\n";
     print $out "# bench/$name\n\n$head\n$text";
