@@ -7,6 +7,7 @@ use strict;
 use warnings;
 
 use Exporter qw(import);
+use File::Copy qw(copy);
 use File::Temp ();
 use IO::Select ();
 use JSON::PP ();
@@ -24,6 +25,12 @@ my $home = File::Temp->newdir('ngx_session-XXXXXXXX', TMPDIR => 1,
 my $made = 0;
 
 chmod 0711, $home;
+
+# It is run as other users as well, and the project may lie in a home of ours
+# that is closed to them.
+copy($binary, "$home/sessionctl") && chmod 0755, "$home/sessionctl"
+    or die "$home/sessionctl: $!\n";
+$binary = "$home/sessionctl";
 
 # Nothing of the caller's surroundings counts.
 delete $ENV{SESSION_STORE};
