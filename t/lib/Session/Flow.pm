@@ -29,6 +29,7 @@ use warnings;
 use File::Path qw(make_path);
 use File::Temp ();
 use IO::Socket::INET ();
+use Scalar::Util qw(weaken);
 use Session::Client ();
 use Session::Echo ();
 use Session::Log qw(slurp);
@@ -39,6 +40,8 @@ use Test::More ();
 
 # The user that nginx's workers run as, for tests that are about rights.
 our $nobody = 'nobody';
+
+my @flows;
 
 
 # workers (1), master (1), user (root's tests only; also owns the store),
@@ -52,6 +55,9 @@ sub new {
     my $self = bless { workers => 1, master => 1, level => 'info', dir => $dir,
                        ports => {}, allow => [], echo => [], owner => $$,
                        %arg }, $class;
+
+    push @flows, $self;
+    weaken($flows[-1]);
 
     chmod 0711, $dir;
     make_path("$dir/logs", "$dir/html", "$dir/world");
@@ -349,18 +355,28 @@ sub done {
 }
 
 
-sub DESTROY {
+# Without done() nginx is ended all the same, and the test has failed.
+
+sub abandon {
     my ($self) = @_;
 
-    return if $self->{done} || $self->{owner} != $$;
+    return if $self->{done}++ || $self->{owner} != $$;
 
     local ($?, $@);
 
     $self->{nginx}->stop if $self->{nginx};
-    $_ && $_->stop for @{ $self->{echo} || [] };
+    $_->stop for @{ $self->{echo} };
 
     Test::More::diag("--- end of error.log\n", $self->log_tail, "\n---");
     Test::More::fail('done() was not called');
+}
+
+
+sub DESTROY { $_[0]->abandon }
+
+
+END {
+    $_ && $_->abandon for @flows;
 }
 
 

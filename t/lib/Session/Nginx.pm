@@ -12,6 +12,15 @@ use POSIX qw(WNOHANG);
 use Session::Log qw(process_tree slurp);
 use Session::Wire ();
 
+# A test that is interrupted still cleans up; of one that is killed the kernel
+# tells nginx: prctl(PR_SET_PDEATHSIG, SIGTERM).
+for my $signal (qw(HUP INT TERM)) {
+    $SIG{$signal} //= sub { exit 1 };
+}
+
+my %prctl = (x86_64 => 157, aarch64 => 167);
+my $prctl = $prctl{ (POSIX::uname())[4] };
+
 our $suppressions = __FILE__ =~ s{lib/Session/Nginx\.pm\z}{valgrind.supp}r;
 
 
@@ -59,7 +68,8 @@ sub spawn {
         }
 
         $ENV{PATH} = ($ENV{PATH} // '/usr/bin:/bin') . ':/usr/sbin:/sbin';
-        $SIG{PIPE} = 'DEFAULT';
+        $SIG{$_} = 'DEFAULT' for qw(PIPE HUP INT TERM);
+        syscall $prctl, 1, 15, 0, 0, 0 if $prctl;
 
         open STDIN, '<', '/dev/null';
         open STDOUT, '>', $self->{output};
