@@ -12,6 +12,7 @@ use Test::More;
 
 my $cookie = $Session::World::cookie;
 my $rounds = $ENV{TEST_NGINX_KILLS} // 4;
+my $patience = 120;
 my $t = Session::Flow->new(workers => 2, users => [map { "u$_" } 0 .. 3]);
 
 $t->write_file('html/private', "secret\n");
@@ -78,15 +79,21 @@ for my $round (1 .. $rounds) {
     for my $victim ($t->workers) {
         my $before = answers();
 
-        ok $t->wait_for(sub { answers() > $before + 200 }),
+        ok $t->wait_for(sub { answers() > $before + 200 }, $patience),
             "round $round: they are at work";
         ok $t->kill_worker('KILL', $victim), "worker $victim is killed";
     }
 }
 
-my $before = answers();
+# A busy machine answers few of them between two kills: enough of each kind
+# are waited for before the load ends.
 
-ok $t->wait_for(sub { answers() > $before + 200 }), 'they still are';
+ok $t->wait_for(sub {
+    my %lines = lines();
+
+    return ($lines{in} // 0) > 3 && ($lines{out} // 0) > 3
+           && ($lines{trying} // 0) > 10;
+}, $patience), 'they still are';
 
 my ($calls, @wrong) = load_stop($load);
 
@@ -127,6 +134,17 @@ sub answers {
     $n += -s $t->dir . "/answers$_" // 0 for 0 .. 2;
 
     return $n;
+}
+
+
+# How many lines of each kind have been written down.
+
+sub lines {
+    my %lines;
+
+    $lines{$_}++ for map { slurp($t->dir . "/answers$_") =~ /^(\w+) /gm } 0 .. 2;
+
+    return %lines;
 }
 
 
