@@ -15,7 +15,7 @@ use Time::HiRes qw(time);
 # of them is what this machine is measured by.
 
 my $four;
-my $slow = 'memory=64m passes=12 queue=8 timeout=30s';
+my $slow = 'memory=64m passes=12 queue=8 timeout=90s';
 my $t = Session::Flow->new(users => ['alice']);
 
 $t->write_file('html/private', "secret\n");
