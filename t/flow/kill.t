@@ -142,7 +142,8 @@ sub answers {
 sub lines {
     my %lines;
 
-    $lines{$_}++ for map { slurp($t->dir . "/answers$_") =~ /^(\w+) /gm } 0 .. 2;
+    $lines{$_}++
+        for map { slurp($t->dir . "/answers$_") =~ /^(\w+) /gm } 0 .. 2;
 
     return %lines;
 }
