@@ -1,4 +1,4 @@
-# make module | sessionctl | unit | test | check | install
+# make module | sessionctl | unit | test | check | install | deb
 #
 # Everything built goes to build/.  The module is built against the nginx
 # source tree NGINX_SRC with the configure arguments of the nginx in NGINX, so
@@ -176,6 +176,14 @@ install:
 	install -m 644 $(B)/ngx_http_session_module.so $(DESTDIR)$(MODULES_DIR)/
 	install -m 755 $(B)/sessionctl $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 deploy/session_pages.conf $(DESTDIR)$(CONF_DIR)/
+
+
+# Debian packages into build/deb/: make deb [SUITE=bookworm|trixie]
+
+.PHONY: deb
+
+deb:
+	SUITE=$(SUITE) bin/build-deb
 
 
 # what can be checked without a server
