@@ -50,7 +50,7 @@ sub wrapper {
     my $file = "$dir/nginx";
 
     run_command($ENV{CC} // 'cc', '-shared', '-fPIC', '-O1', '-o',
-                "$dir/small_map.so", 'bench/small_map.c', '-ldl');
+                "$dir/small_map.so", 't/tools/small_map.c', '-ldl');
 
     open my $out, '>', $file or die "$file: $!\n";
     print $out <<"END";

@@ -45,8 +45,9 @@ static ngx_http_session_attempt_e ngx_http_session_attempt_given(
     ngx_http_request_t *r, ngx_http_session_attempt_t *attempt);
 static ngx_http_session_attempt_e ngx_http_session_attempt_lookup(
     ngx_http_request_t *r, ngx_http_session_attempt_t *attempt);
-static ngx_uint_t ngx_http_session_attempt_known(ngx_http_request_t *r,
-    ngx_http_session_attempt_t *attempt);
+static ngx_uint_t ngx_http_session_attempt_device(ngx_http_request_t *r,
+    ngx_http_session_attempt_t *attempt,
+    u_char user[NGX_HTTP_SESSION_USER_LEN]);
 static ngx_http_session_attempt_e ngx_http_session_attempt_throttle(
     ngx_http_request_t *r, ngx_http_session_attempt_t *attempt);
 static void ngx_http_session_attempt_refund(ngx_http_request_t *r,
@@ -237,17 +238,30 @@ ngx_http_session_attempt_given(ngx_http_request_t *r,
 }
 
 
+/*
+ * The device cookie is verified for logins that do not exist as well, or the
+ * time of its HMAC would tell them from the others.
+ */
+
 static ngx_http_session_attempt_e
 ngx_http_session_attempt_lookup(ngx_http_request_t *r,
     ngx_http_session_attempt_t *attempt)
 {
+    u_char      user[NGX_HTTP_SESSION_USER_LEN];
+    ngx_uint_t  device;
+
+    device = ngx_http_session_attempt_device(r, attempt, user);
+
     switch (ngx_http_session_store_user(r->pool, attempt->conf->realm_index,
                                         &attempt->login, &attempt->user))
     {
 
     case NGX_OK:
         attempt->found = 1;
-        attempt->known = ngx_http_session_attempt_known(r, attempt);
+        attempt->known = device
+                         && ngx_memcmp(user, attempt->user.user,
+                                       NGX_HTTP_SESSION_USER_LEN)
+                            == 0;
         break;
 
     case NGX_DECLINED:
@@ -262,10 +276,9 @@ ngx_http_session_attempt_lookup(ngx_http_request_t *r,
 
 
 static ngx_uint_t
-ngx_http_session_attempt_known(ngx_http_request_t *r,
-    ngx_http_session_attempt_t *attempt)
+ngx_http_session_attempt_device(ngx_http_request_t *r,
+    ngx_http_session_attempt_t *attempt, u_char user[NGX_HTTP_SESSION_USER_LEN])
 {
-    u_char     user[NGX_HTTP_SESSION_USER_LEN];
     ngx_str_t  value;
 
     if (ngx_http_session_find_cookie(r,
@@ -276,14 +289,9 @@ ngx_http_session_attempt_known(ngx_http_request_t *r,
         return 0;
     }
 
-    if (ngx_http_session_device_read(attempt->conf->realm_index, &value, user)
-        != NGX_OK)
-    {
-        return 0;
-    }
-
-    return ngx_memcmp(user, attempt->user.user, NGX_HTTP_SESSION_USER_LEN)
-           == 0;
+    return ngx_http_session_device_read(attempt->conf->realm_index, &value,
+                                        user)
+           == NGX_OK;
 }
 
 
