@@ -1,4 +1,5 @@
-# make module | sessionctl | unit | test | check | install | deb
+# make module | sessionctl | unit | test | check | matrix | install | uninstall
+#      | deb
 #
 # Everything built goes to build/.  The module is built against the nginx
 # source tree NGINX_SRC with the configure arguments of the nginx in NGINX, so
@@ -7,10 +8,6 @@
 NGINX ?= nginx
 NGINX_SRC ?= /usr/share/nginx/src
 CC ?= cc
-DESTDIR ?=
-PREFIX ?= /usr
-MODULES_DIR ?= $(PREFIX)/lib/nginx/modules
-CONF_DIR ?= /etc/nginx
 
 B := build
 
@@ -168,22 +165,25 @@ test:
 	bin/test
 
 
-# what nginx.conf and a person need; build first, install as root
+# what nginx.conf and a person need, where this nginx looks for it: see
+# bin/install for DESTDIR, PREFIX and others.  Build first, install as root.
 
-install:
-	install -d $(DESTDIR)$(MODULES_DIR) $(DESTDIR)$(PREFIX)/bin \
-	    $(DESTDIR)$(CONF_DIR)
-	install -m 644 $(B)/ngx_http_session_module.so $(DESTDIR)$(MODULES_DIR)/
-	install -m 755 $(B)/sessionctl $(DESTDIR)$(PREFIX)/bin/
-	install -m 644 deploy/session_pages.conf $(DESTDIR)$(CONF_DIR)/
+.PHONY: uninstall
+
+install uninstall: export NGINX := $(NGINX)
+install uninstall: export B := $(B)
+install uninstall:
+	@bin/install $@
 
 
-# Debian packages into build/deb/: make deb [SUITE=bookworm|trixie]
+# the tests with the nginx of other Debians, each in a chroot of its own
 
-.PHONY: deb
+SUITES ?=
 
-deb:
-	SUITE=$(SUITE) bin/build-deb
+.PHONY: matrix
+
+matrix:
+	bin/matrix $(SUITES)
 
 
 # what can be checked without a server

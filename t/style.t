@@ -208,13 +208,15 @@ sub check_includes {
 
 my @c = files(qr/\.[ch]$/, qw(store ngx_module t bench));
 my @perl = files(qr/\.(?:pl|pm|t)$/, qw(t bench));
-my @shell = grep { slurp($_) =~ /\A#!.*\bsh\b/ } files(qr/./, qw(bin .ci));
+my @shell = grep { slurp($_) =~ /\A#!.*\b(?:ba)?sh\b/ }
+            files(qr/./, qw(bin .ci));
 
 cmp_ok(scalar @c, '>', 10, 'there is C to look at');
 
 check_lines($_), check_c($_) for @c;
 check_lines($_, data => 1) for @perl;
-check_lines($_) for @shell, grep { -f } qw(config bin/packages);
+check_lines($_) for @shell, grep { -f } qw(config bin/packages
+                                               bin/nginx-about);
 check_lines($_, tabs => 1) for grep { -f } qw(Makefile config.make);
 check_lines($_, wide => 1)
     for files(qr/\.(?:html|css|js|svg|conf)$/, qw(ngx_module deploy));
