@@ -17,6 +17,8 @@ typedef struct {
     ngx_str_t                         csrf;
     ngx_array_t                       sessions;     /* of record_t */
     ngx_array_t                       sign_ins;     /* of sign_in_t */
+    ngx_str_t                         agent;        /* of the row before */
+    text_span_t                       device;       /* and its name */
 } ngx_http_session_dashboard_t;
 
 
@@ -36,8 +38,9 @@ static text_value_t *ngx_http_session_dashboard_rows(ngx_pool_t *pool,
     text_value_t *list, ngx_uint_t n, ngx_uint_t first, ngx_uint_t last);
 static ngx_int_t ngx_http_session_dashboard_time(ngx_pool_t *pool,
     text_value_t *values, ngx_uint_t slot, time_t time);
-static ngx_int_t ngx_http_session_dashboard_device(ngx_pool_t *pool,
-    text_value_t *values, ngx_uint_t slot, const ngx_str_t *agent);
+static ngx_int_t ngx_http_session_dashboard_device(
+    ngx_http_session_dashboard_t *dashboard, text_value_t *value,
+    const ngx_str_t *agent);
 static void ngx_http_session_dashboard_notice(ngx_http_request_t *r,
     text_value_t *values);
 static void ngx_http_session_dashboard_json(text_json_t *json, void *data);
@@ -71,6 +74,8 @@ ngx_http_session_page_dashboard_handler(ngx_http_request_t *r)
 
     dashboard.request = r;
     dashboard.record = ctx->record;
+    ngx_str_null(&dashboard.agent);
+    dashboard.device = text_span("");
 
     if (ngx_http_session_csrf_token(r, ctx, &dashboard.csrf) != NGX_OK) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
@@ -256,7 +261,7 @@ ngx_http_session_dashboard_sessions(ngx_http_session_dashboard_t *dashboard,
         ngx_http_session_page_set(row, 0, &record[i].ref);
         ngx_http_session_page_set(row, address, &record[i].address);
 
-        if (ngx_http_session_dashboard_device(pool, row, device,
+        if (ngx_http_session_dashboard_device(dashboard, &row[device],
                                               &record[i].agent)
             != NGX_OK
             || ngx_http_session_dashboard_time(pool, row, created,
@@ -325,7 +330,7 @@ ngx_http_session_dashboard_sign_ins(ngx_http_session_dashboard_t *dashboard,
 
         if (ngx_http_session_dashboard_time(pool, row, 0, sign_in[i].time)
             != NGX_OK
-            || ngx_http_session_dashboard_device(pool, row, device,
+            || ngx_http_session_dashboard_device(dashboard, &row[device],
                                                  &sign_in[i].agent)
                != NGX_OK)
         {
@@ -400,23 +405,32 @@ ngx_http_session_dashboard_time(ngx_pool_t *pool, text_value_t *values,
 }
 
 
+/* Most rows are of the same browser as the row before. */
 static ngx_int_t
-ngx_http_session_dashboard_device(ngx_pool_t *pool, text_value_t *values,
-    ngx_uint_t slot, const ngx_str_t *agent)
+ngx_http_session_dashboard_device(ngx_http_session_dashboard_t *dashboard,
+    text_value_t *value, const ngx_str_t *agent)
 {
     u_char       *p;
     text_span_t   span;
 
-    p = ngx_pnalloc(pool, TEXT_DEVICE_CHARS);
-    if (p == NULL) {
-        return NGX_ERROR;
+    if (dashboard->device.len == 0
+        || dashboard->agent.len != agent->len
+        || ngx_memcmp(dashboard->agent.data, agent->data, agent->len) != 0)
+    {
+        p = ngx_pnalloc(dashboard->request->pool, TEXT_DEVICE_CHARS);
+        if (p == NULL) {
+            return NGX_ERROR;
+        }
+
+        span.data = agent->data;
+        span.len = agent->len;
+
+        dashboard->device.data = p;
+        dashboard->device.len = text_device(span, p);
+        dashboard->agent = *agent;
     }
 
-    span.data = agent->data;
-    span.len = agent->len;
-
-    values[slot].text.data = p;
-    values[slot].text.len = text_device(span, p);
+    value->text = dashboard->device;
 
     return NGX_OK;
 }

@@ -95,22 +95,37 @@ static const text_device_part_t  text_device_tools[] = {
 #define text_device_count(parts)  (sizeof(parts) / sizeof((parts)[0]))
 
 
-/* The first part of the table that is in the agent, or NULL. */
+/* The first part of the table that is in the agent, or NULL: one pass over the
+ * agent, which is longer than the table.  All tokens begin with a capital or
+ * with the i of iPhone. */
 static const text_device_part_t *
 text_device_find(text_span_t agent, const text_device_part_t *parts, size_t n)
 {
-    size_t  i;
+    size_t       i, k, found;
+    uint8_t      c;
+    text_span_t  token;
 
-    for (i = 0; i < n; i++) {
-        if (memmem(agent.data, agent.len, parts[i].token.data,
-                   parts[i].token.len)
-            != NULL)
-        {
-            return &parts[i];
+    found = n;
+
+    for (i = 0; i < agent.len; i++) {
+        c = agent.data[i];
+
+        if ((c < 'A' || c > 'Z') && c != 'i') {
+            continue;
+        }
+
+        for (k = 0; k < found; k++) {
+            token = parts[k].token;
+
+            if (token.data[0] == c && token.len <= agent.len - i
+                && memcmp(&agent.data[i], token.data, token.len) == 0)
+            {
+                found = k;
+            }
         }
     }
 
-    return NULL;
+    return found < n ? &parts[found] : NULL;
 }
 
 
@@ -138,9 +153,8 @@ text_device(text_span_t agent, uint8_t out[TEXT_DEVICE_CHARS])
         }
     }
 
-    part = agent.len == 0 ? NULL
-                          : text_device_find(agent, text_device_browsers,
-                                     text_device_count(text_device_browsers));
+    part = text_device_find(agent, text_device_browsers,
+                            text_device_count(text_device_browsers));
 
     if (part == NULL) {
         text_out_bytes(&o, text_span("Unknown device"));

@@ -196,6 +196,47 @@ test_html_of_anything(void **state)
 }
 
 
+/* What a byte becomes does not depend on where in a text it stands: texts are
+ * looked at block by block, a byte alone is not. */
+static void
+test_html_every_place(void **state)
+{
+    size_t    i, len;
+    bytes_t   in, out, alone;
+    uint8_t   byte;
+    unsigned  c;
+
+    (void) state;
+
+    for (c = 0; c < 256; c++) {
+        byte = (uint8_t) c;
+        in = bytes_new(&byte, 1);
+        alone = escaped(text_escape_html, bytes_span(&in));
+        bytes_free(&in);
+
+        for (len = 1; len < 50; len++) {
+            for (i = 0; i < len; i++) {
+                in = bytes_new(NULL, len);
+                memset(in.data, 'x', len);
+                in.data[i] = byte;
+                out = escaped(text_escape_html, bytes_span(&in));
+
+                assert_int_equal(out.len, len - 1 + alone.len);
+                assert_memory_equal(out.data, in.data, i);
+                assert_memory_equal(out.data + i, alone.data, alone.len);
+                assert_memory_equal(out.data + i + alone.len,
+                                    in.data + i + 1, len - i - 1);
+
+                bytes_free(&out);
+                bytes_free(&in);
+            }
+        }
+
+        bytes_free(&alone);
+    }
+}
+
+
 /* The steps consume everything and none of them more than there is. */
 static void
 test_html_step(void **state)
@@ -402,6 +443,7 @@ main(void)
     const struct CMUnitTest  tests[] = {
         cmocka_unit_test(test_html),
         cmocka_unit_test(test_html_of_anything),
+        cmocka_unit_test(test_html_every_place),
         cmocka_unit_test(test_html_step),
         cmocka_unit_test(test_query),
         cmocka_unit_test(test_query_every_byte),
