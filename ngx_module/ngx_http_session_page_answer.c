@@ -28,6 +28,9 @@ ngx_http_session_answer_send(ngx_http_request_t *r,
     ngx_int_t     rc;
     ngx_chain_t  *cl;
 
+    /* who waits to be asked for a body is not asked for one to be dropped */
+    r->expect_tested = 1;
+
     rc = ngx_http_discard_request_body(r);
 
     if (rc != NGX_OK) {

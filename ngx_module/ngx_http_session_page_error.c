@@ -29,8 +29,6 @@ ngx_http_session_page_error(ngx_http_request_t *r, ngx_uint_t status,
         return status;
     }
 
-    r->expect_tested = 1;
-
     if (ngx_http_session_wants_json(r)) {
         error.status = status;
         error.code = code;

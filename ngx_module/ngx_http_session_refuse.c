@@ -52,6 +52,7 @@ ngx_http_session_refuse(ngx_http_request_t *r, ngx_http_session_ctx_t *ctx,
 
     ngx_http_session_audit(r, ctx);
 
+    r->expect_tested = 1;               /* a body to be dropped is not wanted */
     rc = ngx_http_discard_request_body(r);
     if (rc != NGX_OK) {
         return rc;

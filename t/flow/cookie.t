@@ -116,8 +116,8 @@ $nobody{"a MAC of $_ bytes"} =
 
 for my $name (sort keys %nobody) {
     isnt $nobody{$name}, $token, "$name: is another";
-    like who($nobody{$name}, $wide), qr/\A(?:malformed|bad_signature|unknown_key) \z/,
-        "$name: nobody";
+    like who($nobody{$name}, $wide),
+        qr/\A(?:malformed|bad_signature|unknown_key) \z/, "$name: nobody";
 }
 
 for my $size (8192, 1 << 20) {
