@@ -42,13 +42,15 @@ store_batch_apply(store_t *store, store_op_t **ops, size_t n)
     int     rc, failed;
     size_t  i;
 
-    if (n > STORE_BATCH_MAX) {
+    rc = n > STORE_BATCH_MAX ? STORE_INVALID : store_watch(store);
+
+    if (rc != STORE_OK) {
 
         for (i = 0; i < n; i++) {
-            ops[i]->result = STORE_INVALID;
+            ops[i]->result = rc;
         }
 
-        return STORE_INVALID;
+        return rc;
     }
 
     failed = store_group_apply(store, 0, ops, n);

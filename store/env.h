@@ -83,7 +83,8 @@ struct store_env_s {
 struct store_s {
     store_env_t   *sessions;
     store_env_t   *events;
-    int            owner;       /* descriptor that holds the lock */
+    store_owner_t  owner;       /* its descriptor holds the lock */
+    char          *path;
     size_t         quota;
     uint64_t       change_copied;       /* as of the last copy */
     uint64_t       change_keep;

@@ -30,7 +30,8 @@ static const char *const  store_codes[] = {
     [-STORE_MISSING] = "store missing",
     [-STORE_BUSY] = "in use by another process",
     [-STORE_UNSAFE] = "unsafe owner, mode or file type",
-    [-STORE_INVALID] = "invalid argument"
+    [-STORE_INVALID] = "invalid argument",
+    [-STORE_REPLACED] = "its files were replaced, or its lock is broken"
 };
 
 

@@ -15,7 +15,8 @@ static int store_init_own(const store_place_t *place, int dir, int fresh,
 static int store_init_empty(int dir);
 static int store_init_has(const store_place_t *place, const char *name,
     off_t size);
-static int store_init_owner(const store_place_t *place, int *fd, char *why);
+static int store_init_owner(const store_place_t *place, store_owner_t *owner,
+    char *why);
 static int store_init_files(const store_place_t *place, size_t map_size,
     char *why);
 static int store_init_meta(store_env_t *sessions, store_env_t *events);
@@ -34,8 +35,9 @@ int
 store_init(const store_options_t *options, uid_t uid, gid_t gid,
     char why[STORE_WHY_CHARS])
 {
-    int            rc, lock, owner;
+    int            rc, lock;
     store_place_t  place;
+    store_owner_t  owner;
 
     why[0] = '\0';
 
@@ -64,7 +66,7 @@ store_init(const store_options_t *options, uid_t uid, gid_t gid,
     if (rc == STORE_OK) {
         rc = store_init_files(&place, options->map_size ? options->map_size
                                                         : STORE_MAP_SIZE, why);
-        (void) close(owner);
+        (void) close(owner.fd);
     }
 
     (void) close(lock);
@@ -79,7 +81,7 @@ done:
 
 /* Alone, or not at all: others may still use a file that was unlinked. */
 static int
-store_init_owner(const store_place_t *place, int *fd, char *why)
+store_init_owner(const store_place_t *place, store_owner_t *owner, char *why)
 {
     int  rc;
 
@@ -99,7 +101,7 @@ store_init_owner(const store_place_t *place, int *fd, char *why)
         }
     }
 
-    return store_owner_claim(place, fd, why);
+    return store_owner_claim(place, owner, why);
 }
 
 

@@ -95,9 +95,16 @@ store_open_entered(const store_place_t *place, const store_options_t *options,
 
     map_size = options->map_size ? options->map_size : STORE_MAP_SIZE;
 
-    store->owner = -1;
+    store->owner.fd = -1;
     store->quota = store_quota(options->quota, map_size);
     store_open_feed(store);
+
+    store->path = strdup(place->path);
+    if (store->path == NULL) {
+        rc = ENOMEM;
+        store_why(why, place->path, "%s", store_strerror(rc));
+        goto failed;
+    }
 
     rc = alone ? store_owner_claim(place, &store->owner, why)
                : store_owner_take(place, options->wait_ms, &store->owner, why);
@@ -193,10 +200,11 @@ store_abandon(store_t *store)
     store_env_park(store->sessions);
     store_env_park(store->events);
 
-    if (store->owner != -1) {
-        (void) close(store->owner);
+    if (store->owner.fd != -1) {
+        (void) close(store->owner.fd);
     }
 
+    free(store->path);
     free(store);
 }
 

@@ -13,27 +13,46 @@
 
 /*
  * Who may have the store open: the processes of one PID namespace of one
- * boot.  LMDB tells a dead reader from a live one by its process id, and ids
- * of two namespaces mean different processes.
+ * boot, on one set of files.  LMDB tells a dead reader from a live one by its
+ * process id, and ids of two namespaces mean different processes.  It also
+ * takes for granted that all who share a lock file have the same data file
+ * open, which is not so once somebody has moved another one to its place.
  *
  *   boot 8b6c1e0c-....\npid_ns 4026531836\n
+ *   files 801:1a2b 801:1a2c 801:1a2d 801:1a2e\n
  *
- * Every opener holds a shared lock on this file, so that the kernel lets go
- * when a process or a container dies.  Whoever finds other contents must
- * first hold it alone.
+ * are boot, namespace, and device and inode of the sessions, the events and
+ * their lock files.  Every opener holds a shared lock on this file, so that
+ * the kernel lets go when a process or a container dies.  Whoever finds other
+ * contents must first hold it alone; so whoever empties it makes everybody
+ * close the store before anybody opens it again.
  */
 
-#define STORE_OWNER_CHARS  128
 #define STORE_BOOT_FILE    "/proc/sys/kernel/random/boot_id"
 #define STORE_NS_FILE      "/proc/self/ns/pid"
 #define STORE_POLL_NS      2000000
+#define STORE_OWNER_FILES  4
 
 
-static int store_owner_text(char text[STORE_OWNER_CHARS], size_t *n,
+static int store_owner_lock(const store_place_t *place, int operation,
+    int wait_ms, store_owner_t *owner, char *why);
+static int store_owner_renew(const store_place_t *place, store_owner_t *owner,
     char *why);
-static int store_owner_same(int fd, const char *text, size_t n);
-static int store_owner_write(int fd, const char *text, size_t n);
+static int store_owner_settle(const store_place_t *place, char *why);
+static int store_owner_text(const store_place_t *place, store_owner_t *owner,
+    char *why);
+static int store_owner_files(int dir, char *text, size_t room);
+static ssize_t store_owner_read(int fd, char text[STORE_OWNER_CHARS]);
+static int store_owner_same(const store_owner_t *owner);
+static int store_owner_write(const store_owner_t *owner);
 static int64_t store_clock_ms(void);
+
+
+/* lock files second */
+static const char *const  store_owner_names[STORE_OWNER_FILES] = {
+    STORE_FILE_SESSIONS, STORE_FILE_EVENTS,
+    STORE_FILE_SESSIONS "-lock", STORE_FILE_EVENTS "-lock"
+};
 
 
 int
@@ -95,55 +114,55 @@ store_place_lock(int fd, int operation, int wait_ms)
 
 
 int
-store_owner_take(const store_place_t *place, int wait_ms, int *fd, char *why)
+store_owner_take(const store_place_t *place, int wait_ms, store_owner_t *owner,
+    char *why)
 {
-    int     rc;
-    char    text[STORE_OWNER_CHARS];
-    size_t  n;
+    int      rc;
+    char     found[STORE_OWNER_CHARS];
+    ssize_t  n;
 
-    rc = store_owner_text(text, &n, why);
-    if (rc != STORE_OK) {
-        return rc;
-    }
-
-    rc = store_place_file(place, STORE_FILE_OWNER, 0, fd, why);
-    if (rc != STORE_OK) {
-        return rc;
-    }
-
-    rc = store_place_lock(*fd, LOCK_SH, wait_ms);
+    rc = store_owner_lock(place, LOCK_SH, wait_ms, owner, why);
 
     if (rc == STORE_BUSY) {
         store_why(why, place->path, "a restore has it for itself");
-        goto failed;
     }
 
     if (rc != STORE_OK) {
-        store_why(why, place->path, "%s: %s", STORE_FILE_OWNER,
-                  store_strerror(rc));
-        goto failed;
+        return rc;
     }
 
-    if (store_owner_same(*fd, text, n)) {
+    if (store_owner_same(owner)) {
         return STORE_OK;
     }
 
     /* nobody can come between: openers wait at open.lock */
 
-    if (flock(*fd, LOCK_EX | LOCK_NB) == -1) {
-        store_why(why, place->path, "open in another PID namespace; run the"
-                  " command there, for example docker compose exec");
+    if (flock(owner->fd, LOCK_EX | LOCK_NB) == -1) {
         rc = STORE_BUSY;
+        n = store_owner_read(owner->fd, found);
+
+        if (n == 0 || (n >= (ssize_t) owner->who
+                       && memcmp(found, owner->text, owner->who) == 0))
+        {
+            store_why(why, place->path, "files of it were replaced, or its"
+                      " lock is broken, while processes have it open; it"
+                      " opens when all of them have ended");
+
+        } else {
+            store_why(why, place->path, "open in another PID namespace; run"
+                      " the command there, for example docker compose exec");
+        }
+
         goto failed;
     }
 
-    rc = store_owner_write(*fd, text, n);
-
-    if (rc == STORE_OK && flock(*fd, LOCK_SH | LOCK_NB) == -1) {
-        rc = errno;
+    rc = store_owner_renew(place, owner, why);
+    if (rc != STORE_OK) {
+        goto failed;
     }
 
-    if (rc != STORE_OK) {
+    if (flock(owner->fd, LOCK_SH | LOCK_NB) == -1) {
+        rc = errno;
         store_why(why, place->path, "%s: %s", STORE_FILE_OWNER,
                   store_strerror(rc));
         goto failed;
@@ -153,90 +172,181 @@ store_owner_take(const store_place_t *place, int wait_ms, int *fd, char *why)
 
 failed:
 
-    (void) close(*fd);
-    *fd = -1;
+    (void) close(owner->fd);
+    owner->fd = -1;
 
     return rc;
 }
 
 
 int
-store_owner_claim(const store_place_t *place, int *fd, char *why)
+store_owner_claim(const store_place_t *place, store_owner_t *owner, char *why)
 {
-    int     rc;
-    char    text[STORE_OWNER_CHARS];
-    size_t  n;
+    int  rc;
 
-    rc = store_owner_text(text, &n, why);
-    if (rc != STORE_OK) {
-        return rc;
-    }
-
-    rc = store_place_file(place, STORE_FILE_OWNER, 0, fd, why);
-    if (rc != STORE_OK) {
-        return rc;
-    }
-
-    rc = store_place_lock(*fd, LOCK_EX, 0);
+    rc = store_owner_lock(place, LOCK_EX, 0, owner, why);
 
     if (rc == STORE_BUSY) {
         store_why(why, place->path, "in use; stop all that have it open");
-        goto failed;
     }
 
-    if (rc == STORE_OK && !store_owner_same(*fd, text, n)) {
-        rc = store_owner_write(*fd, text, n);
+    if (rc != STORE_OK || store_owner_same(owner)) {
+        return rc;
     }
+
+    rc = store_owner_renew(place, owner, why);
+
+    if (rc != STORE_OK) {
+        (void) close(owner->fd);
+        owner->fd = -1;
+    }
+
+    return rc;
+}
+
+
+/* What belongs into it, and the lock on it; STORE_BUSY without a word. */
+static int
+store_owner_lock(const store_place_t *place, int operation, int wait_ms,
+    store_owner_t *owner, char *why)
+{
+    int  rc;
+
+    owner->fd = -1;
+
+    rc = store_owner_text(place, owner, why);
+    if (rc != STORE_OK) {
+        return rc;
+    }
+
+    rc = store_place_file(place, STORE_FILE_OWNER, 0, &owner->fd, why);
+    if (rc != STORE_OK) {
+        return rc;
+    }
+
+    rc = store_place_lock(owner->fd, operation, wait_ms);
+    if (rc == STORE_OK) {
+        return STORE_OK;
+    }
+
+    store_why(why, place->path, "%s: %s", STORE_FILE_OWNER,
+              store_strerror(rc));
+
+    (void) close(owner->fd);
+    owner->fd = -1;
+
+    return rc;
+}
+
+
+/* Held alone: what is there now is what the store is made of. */
+static int
+store_owner_renew(const store_place_t *place, store_owner_t *owner, char *why)
+{
+    int  rc;
+
+    rc = store_owner_settle(place, why);
+    if (rc != STORE_OK) {
+        return rc;
+    }
+
+    rc = store_owner_text(place, owner, why);
+    if (rc != STORE_OK) {
+        return rc;
+    }
+
+    rc = store_owner_write(owner);
 
     if (rc != STORE_OK) {
         store_why(why, place->path, "%s: %s", STORE_FILE_OWNER,
                   store_strerror(rc));
-        goto failed;
+    }
+
+    return rc;
+}
+
+
+/*
+ * Makes the lock files that LMDB would make, so that their numbers are known
+ * before it opens them.  One that is there must not be opened here: closing it
+ * would drop this process's locks.  On an overlay a file gets another number
+ * when it is first written; a chmod that changes nothing has it done now.
+ */
+static int
+store_owner_settle(const store_place_t *place, char *why)
+{
+    int          rc, fd;
+    size_t       i;
+    struct stat  st;
+
+    for (i = 0; i < STORE_OWNER_FILES; i++) {
+
+        if (fstatat(place->dir, store_owner_names[i], &st, AT_SYMLINK_NOFOLLOW)
+            == 0)
+        {
+            if (S_ISREG(st.st_mode)
+                && fchmodat(place->dir, store_owner_names[i],
+                            st.st_mode & 07777, 0)
+                   == -1)
+            {
+                rc = errno;
+                store_why(why, place->path, "%s: %s", store_owner_names[i],
+                          store_strerror(rc));
+                return rc;
+            }
+
+            continue;
+        }
+
+        if (errno != ENOENT || i < STORE_OWNER_FILES / 2) {
+            continue;
+        }
+
+        rc = store_place_file(place, store_owner_names[i], O_CREAT | O_EXCL,
+                              &fd, why);
+        if (rc != STORE_OK) {
+            return rc;
+        }
+
+        (void) close(fd);
     }
 
     return STORE_OK;
-
-failed:
-
-    (void) close(*fd);
-    *fd = -1;
-
-    return rc;
 }
 
 
 int
 store_owner_create(const store_place_t *place, char *why)
 {
-    int     rc, fd;
-    char    text[STORE_OWNER_CHARS];
-    size_t  n;
+    int            rc;
+    store_owner_t  owner;
 
-    rc = store_owner_text(text, &n, why);
+    rc = store_owner_text(place, &owner, why);
     if (rc != STORE_OK) {
         return rc;
     }
 
-    rc = store_place_file(place, STORE_FILE_OWNER, O_CREAT | O_EXCL, &fd, why);
+    rc = store_place_file(place, STORE_FILE_OWNER, O_CREAT | O_EXCL, &owner.fd,
+                          why);
     if (rc != STORE_OK) {
         return rc;
     }
 
-    rc = store_owner_write(fd, text, n);
+    rc = store_owner_write(&owner);
 
     if (rc != STORE_OK) {
         store_why(why, place->path, "%s: %s", STORE_FILE_OWNER,
                   store_strerror(rc));
     }
 
-    (void) close(fd);
+    (void) close(owner.fd);
 
     return rc;
 }
 
 
 static int
-store_owner_text(char text[STORE_OWNER_CHARS], size_t *n, char *why)
+store_owner_text(const store_place_t *place, store_owner_t *owner, char *why)
 {
     int          rc, fd;
     char         boot[64];
@@ -268,43 +378,138 @@ store_owner_text(char text[STORE_OWNER_CHARS], size_t *n, char *why)
         return rc;
     }
 
-    *n = (size_t) snprintf(text, STORE_OWNER_CHARS, "boot %s\npid_ns %llu\n",
-                           boot, (unsigned long long) st.st_ino);
+    owner->who = (size_t) snprintf(owner->text, STORE_OWNER_CHARS,
+                                   "boot %s\npid_ns %llu\n", boot,
+                                   (unsigned long long) st.st_ino);
+
+    rc = store_owner_files(place->dir, owner->text + owner->who,
+                           STORE_OWNER_CHARS - owner->who);
+
+    if (rc != STORE_OK) {
+        store_why(why, place->path, "%s", store_strerror(rc));
+    }
+
+    owner->n = strlen(owner->text);
+
+    return rc;
+}
+
+
+/* Numbers of the files in a directory; 0:0 where there is none. */
+static int
+store_owner_files(int dir, char *text, size_t room)
+{
+    size_t       i, n;
+    struct stat  st;
+
+    n = (size_t) snprintf(text, room, "files");
+
+    for (i = 0; i < STORE_OWNER_FILES; i++) {
+
+        if (fstatat(dir, store_owner_names[i], &st, AT_SYMLINK_NOFOLLOW)
+            == -1)
+        {
+            if (errno != ENOENT) {
+                return errno;
+            }
+
+            memset(&st, 0, sizeof(st));
+        }
+
+        n += (size_t) snprintf(text + n, room - n, " %llx:%llx",
+                               (unsigned long long) st.st_dev,
+                               (unsigned long long) st.st_ino);
+    }
+
+    (void) snprintf(text + n, room - n, "\n");
 
     return STORE_OK;
 }
 
 
+/*
+ * An error that says nothing about the files, such as too many open ones, is
+ * no reason to give them up.
+ */
+int
+store_owner_holds(const store_owner_t *owner, const char *path)
+{
+    int          dir, rc;
+    char         text[STORE_OWNER_CHARS];
+    struct stat  held, there;
+
+    if (store_owner_read(owner->fd, text) != -1 && !store_owner_same(owner)) {
+        return 0;
+    }
+
+    dir = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (dir == -1) {
+        return errno != ENOENT && errno != ENOTDIR && errno != ELOOP;
+    }
+
+    rc = store_owner_files(dir, text, sizeof(text));
+
+    if (rc == STORE_OK && strcmp(text, owner->text + owner->who) != 0) {
+        (void) close(dir);
+        return 0;
+    }
+
+    rc = fstatat(dir, STORE_FILE_OWNER, &there, AT_SYMLINK_NOFOLLOW) == -1
+         ? errno : 0;
+
+    (void) close(dir);
+
+    if (rc != 0) {
+        return rc != ENOENT;
+    }
+
+    return fstat(owner->fd, &held) == -1
+           || (held.st_dev == there.st_dev && held.st_ino == there.st_ino);
+}
+
+
+/* -1 where it cannot be read. */
+static ssize_t
+store_owner_read(int fd, char text[STORE_OWNER_CHARS])
+{
+    return pread(fd, text, STORE_OWNER_CHARS, 0);
+}
+
+
 static int
-store_owner_same(int fd, const char *text, size_t n)
+store_owner_same(const store_owner_t *owner)
 {
     char     found[STORE_OWNER_CHARS];
-    ssize_t  got;
+    ssize_t  n;
 
-    got = pread(fd, found, sizeof(found), 0);
+    n = store_owner_read(owner->fd, found);
 
-    return got >= 0 && (size_t) got == n && memcmp(found, text, n) == 0;
+    return n >= 0 && (size_t) n == owner->n
+           && memcmp(found, owner->text, owner->n) == 0;
 }
 
 
 /* Killed half-way it leaves a text that is nobody's: the next opener that is
  * alone writes it again. */
 static int
-store_owner_write(int fd, const char *text, size_t n)
+store_owner_write(const store_owner_t *owner)
 {
     ssize_t  done;
 
-    done = pwrite(fd, text, n, 0);
+    done = pwrite(owner->fd, owner->text, owner->n, 0);
 
     if (done == -1) {
         return errno;
     }
 
-    if ((size_t) done != n) {
+    if ((size_t) done != owner->n) {
         return ENOSPC;
     }
 
-    if (ftruncate(fd, (off_t) n) == -1 || fsync(fd) == -1) {
+    if (ftruncate(owner->fd, (off_t) owner->n) == -1
+        || fsync(owner->fd) == -1)
+    {
         return errno;
     }
 

@@ -4,7 +4,7 @@
  *
  *   open.lock         exclusive flock: one opener at a time
  *   owner             shared flock for as long as a process has the store
- *                     open; holds boot id and PID namespace
+ *                     open; says who may, and which files (owner.c)
  *   sessions.v1.mdb   and sessions.v1.mdb-lock, made by LMDB
  *   events.v1.mdb     and events.v1.mdb-lock
  *
@@ -30,12 +30,21 @@
 #define STORE_FILE_NEWER     "sessions.v2.mdb"
 
 #define STORE_PATH_MAX       3800       /* leaves room for a file name */
+#define STORE_OWNER_CHARS    320        /* of the owner file */
 
 
 typedef struct {
     int   dir;
     char  path[STORE_PATH_MAX + 1];     /* without slashes at its end */
 } store_place_t;
+
+/* The owner file, held. */
+typedef struct {
+    int     fd;                         /* -1: not */
+    size_t  n;
+    size_t  who;                        /* length of what names no file */
+    char    text[STORE_OWNER_CHARS];    /* what stands in it */
+} store_owner_t;
 
 
 /* Sets the path alone. */
@@ -65,15 +74,19 @@ int store_place_lock(int fd, int operation, int wait_ms) STORE_CHECK_RESULT;
 int store_place_enter(const store_place_t *place, int flags, int wait_ms,
     int *fd, char *why) STORE_CHECK_RESULT;
 
-/* Takes the owner file for as long as *fd is open; open.lock must be held. */
-int store_owner_take(const store_place_t *place, int wait_ms, int *fd,
-    char *why) STORE_CHECK_RESULT;
+/* Takes the owner file for as long as owner->fd is open; open.lock must be
+ * held. */
+int store_owner_take(const store_place_t *place, int wait_ms,
+    store_owner_t *owner, char *why) STORE_CHECK_RESULT;
 /* Creates and fills it. */
 int store_owner_create(const store_place_t *place, char *why)
     STORE_CHECK_RESULT;
 /* The same alone: STORE_BUSY while any other process has the store open. */
-int store_owner_claim(const store_place_t *place, int *fd,
+int store_owner_claim(const store_place_t *place, store_owner_t *owner,
     char *why) STORE_CHECK_RESULT;
+/* 0 when the text has changed, or the files at the path; 1 also where that
+ * cannot be told. */
+int store_owner_holds(const store_owner_t *owner, const char *path);
 
 /* For good, with no way back. */
 int store_privileges_drop(uid_t uid, gid_t gid) STORE_CHECK_RESULT;

@@ -26,7 +26,8 @@
  *
  * RETURN CODES
  *
- *  0 is STORE_OK.  Small negatives are expected outcomes (store_code_t).
+ *  0 is STORE_OK.  Small negatives are expected outcomes (store_code_t) but
+ *  for STORE_REPLACED.
  *  Everything else is an operating failure: LMDB's codes (-30799 and up) and
  *  errno values (> 0) pass through unchanged.  store_strerror() names all.
  *  Deny on every code but STORE_OK.
@@ -72,7 +73,10 @@ typedef enum {
     STORE_MISSING = -17,        /* no store there: sessionctl init */
     STORE_BUSY = -18,           /* another opener or PID namespace */
     STORE_UNSAFE = -19,         /* owner, mode or file type */
-    STORE_INVALID = -20         /* an argument out of its range */
+    STORE_INVALID = -20,        /* an argument out of its range */
+    STORE_REPLACED = -21        /* by other files while it was open, or given
+                                 * up: see store_lost().  Not an outcome but
+                                 * an operating failure */
 } store_code_t;
 
 /* Name of any code of this library, LMDB or errno.  Static or
@@ -517,6 +521,22 @@ int store_stat(store_t *store, store_stat_t *stat) STORE_CHECK_RESULT;
 /* [reader] Does the store answer: one empty read transaction. */
 int store_ping(store_t *store) STORE_CHECK_RESULT;
 
+/* Are the files that are open still those at the path, and does nobody want
+ * them closed: STORE_OK or STORE_REPLACED.  A dozen system calls, any thread.
+ * store_batch_apply() asks by itself. */
+int store_watch(store_t *store) STORE_CHECK_RESULT;
+
+/*
+ * 1 for a result after which this process can do nothing with the store any
+ * more but end: LMDB's fatal error (a meta page could not be written), a
+ * reader slot that was given to somebody else, a write lock that nobody can
+ * recover, files that were replaced.  Since neither the lock nor the place of
+ * the files is this process's alone, the others get STORE_REPLACED from then
+ * on where they need to, and store_open() is STORE_BUSY until all of them have
+ * ended.  0 for everything else.  Any thread.
+ */
+int store_lost(store_t *store, int rc);
+
 
 /* ------------------------------------------------------------ changes --- */
 
@@ -598,6 +618,7 @@ typedef struct {
  * put, so a refused one (its result: an expected outcome) leaves the others
  * alone.  On an operating failure the transaction is aborted and each operation
  * retried once in its own.  Returns STORE_OK, or the last operating failure.
+ * STORE_REPLACED: none was begun.
  * Over the quota a SIGN_IN or USER_CREATE results in LMDB's map-full code; the
  * others of its batch go on.
  *

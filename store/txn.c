@@ -98,7 +98,10 @@ store_write_begin(store_env_t *env, MDB_txn **txn)
 
     rc = mdb_txn_begin(env->env, NULL, 0, txn);
     if (rc != 0) {
-        return rc;
+
+        /* from the lock alone: somebody has wiped it, and it stays so */
+
+        return rc == EINVAL ? ENOTRECOVERABLE : rc;
     }
 
     rc = store_write_room(env);

@@ -22,7 +22,7 @@ test_strerror_names_every_own_code(void **state)
 
     (void) state;
 
-    for (i = STORE_OK; i >= STORE_INVALID; i--) {
+    for (i = STORE_OK; i >= STORE_REPLACED; i--) {
         text = store_strerror(i);
 
         assert_string_not_equal(text, "unknown error");
@@ -36,7 +36,7 @@ test_strerror_names_every_own_code(void **state)
         }
     }
 
-    assert_string_equal(store_strerror(STORE_INVALID - 1), "unknown error");
+    assert_string_equal(store_strerror(STORE_REPLACED - 1), "unknown error");
     assert_string_equal(store_strerror(-30000), "unknown error");
     assert_string_equal(store_strerror(-2147483647 - 1), "unknown error");
 }

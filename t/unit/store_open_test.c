@@ -835,7 +835,7 @@ owner_text(fixture_t *f, const char *text)
 static void
 test_owner_elsewhere(void **state)
 {
-    char        path[600], before[256] = { 0 }, after[256] = { 0 };
+    char        path[600], before[512] = { 0 }, after[512] = { 0 };
     FILE       *in;
     fixture_t  *f = *state;
 
@@ -870,7 +870,7 @@ test_owner_elsewhere(void **state)
 static void
 test_owner_gone(void **state)
 {
-    char         path[600], text[256], *digits;
+    char         path[600], text[512], *digits;
     FILE        *in;
     size_t       i;
     fixture_t    f;
@@ -901,7 +901,9 @@ test_owner_gone(void **state)
         digits = strstr(text, "pid_ns ");
         assert_non_null(digits);
         digits += strlen("pid_ns ");
-        assert_string_equal(digits + strspn(digits, "0123456789"), "\n");
+        digits += strspn(digits, "0123456789");
+        assert_memory_equal(digits, "\nfiles ", 7);
+        assert_ptr_equal(strchr(digits + 1, '\n'), text + strlen(text) - 1);
     }
 
     fixture_remove(&f);
