@@ -121,7 +121,7 @@ subtest 'first five minutes' => sub {
     $conf =~ s/(http \{)/$1\n    access_log off;/;
 
     local $ENV{SESSION_STORE} = "$root/var/lib/nginx/session";
-    local $ENV{PATH} = "$root/usr/bin:$ENV{PATH}:/usr/sbin:/sbin";
+    local $ENV{PATH} = "$root/usr/local/bin:$ENV{PATH}:/usr/sbin:/sbin";
 
     my @commands = grep { /\S/ && !/apt-get|nginx -|^make / }
                    map { split /\n/ } blocks('first_five_minutes', 'sh');
