@@ -20,7 +20,7 @@ plan skip_all => 'valgrind takes no sanitizers and no other valgrind'
 my $tolerance = 5000;
 
 # Of each kind.  The least counts: a tick of the clock or a commit of the audit
-# comes on top of some, and on a busy machine it takes longer to see all without.
+# comes on top of some, and on a busy machine on top of more.
 my ($rounds, $rounds_max) = (5, 20);
 
 # Logins and passwords are equally long, and so are forms and answers.

@@ -30,6 +30,7 @@ static int mint_sign(int argc, char **argv);
 static int mint_csrf(int argc, char **argv);
 static int mint_pre(int argc, char **argv);
 static int mint_device(int argc, char **argv);
+static int mint_verify(int argc, char **argv);
 static int mint_check(int argc, char **argv);
 static int mint_problem(const char *problem, void *data);
 static int mint_end(const char *name, store_end_t *end);
@@ -61,6 +62,10 @@ static const mint_command_t  mint_commands[] = {
 
     { "device", 4, mint_device,
       "STORE KEYS REALM LOGIN   known-device cookie" },
+
+    { "verify", 4, mint_verify,
+      "KEYS REALM token|pre|device|csrf TEXT [TOKEN]   prints ok; csrf: that"
+      " of the token's session" },
 
     { "check", 1, mint_check,
       "STORE   every broken invariant, a line each; fails if there is one" },
@@ -333,6 +338,55 @@ mint_device(int argc, char **argv)
     store_signed_write(keyring, STORE_LABEL_DEVICE, user.id, sizeof(user.id),
                        cookie);
     printf("%.*s\n", STORE_DEVICE_CHARS, cookie);
+
+    return 0;
+}
+
+
+static int
+mint_verify(int argc, char **argv)
+{
+    int               rc;
+    size_t            n;
+    uint8_t           id[STORE_ID_BYTES], other[STORE_SIGNED_MAX];
+    const char       *kind, *text;
+    store_keyring_t  *keyring;
+
+    kind = argv[2];
+    text = argv[3];
+    n = strlen(text);
+
+    if (mint_keyring(argv[0], argv[1], &keyring) != 0) {
+        return 1;
+    }
+
+    if (strcmp(kind, "token") == 0) {
+        rc = store_token_verify(keyring, text, n, id, NULL);
+
+    } else if (strcmp(kind, "pre") == 0) {
+        rc = store_signed_read(keyring, STORE_LABEL_PRE, text, n, other,
+                               STORE_PRE_ID_BYTES);
+
+    } else if (strcmp(kind, "device") == 0) {
+        rc = store_signed_read(keyring, STORE_LABEL_DEVICE, text, n, other,
+                               STORE_USER_BYTES);
+
+    } else if (strcmp(kind, "csrf") == 0 && argc == 5) {
+        rc = store_token_verify(keyring, argv[4], strlen(argv[4]), id, NULL);
+
+        if (rc == STORE_OK) {
+            rc = store_csrf_verify(keyring, id, sizeof(id), text, n);
+        }
+
+    } else {
+        rc = STORE_INVALID;
+    }
+
+    if (rc != STORE_OK) {
+        return mint_fail(kind, rc);
+    }
+
+    puts("ok");
 
     return 0;
 }
