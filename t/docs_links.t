@@ -245,7 +245,8 @@ for my $file (grep { m{/ngx_http_} } @docs) {
 # and of nginx's that are seen beside them
 my %core = (
     (map { $_ => 'main' } qw(load_module thread_pool events http user pid
-                             worker_processes)),
+                             worker_processes worker_shutdown_timeout
+                             worker_rlimit_nofile)),
     (map { $_ => 'http' } qw(server upstream map)),
     (map { $_ => 'server' } qw(location listen server_name)),
     (map { $_ => 'location' } qw(proxy_pass fastcgi_pass limit_except)),
@@ -300,6 +301,8 @@ sub around {
     $block =~ s{/etc/nginx/session\.keys}{$t->keys}ge;
     $block =~ s{/etc/nginx/session_pages\b}{$dir/pages}g;
     $block =~ s{/var/log/nginx/}{$dir/logs/}g;
+    $block =~ s{/etc/nginx/tls/\w+\.pem\b}{$crt}g;
+    $block =~ s{/etc/nginx/tls/\w+\.key\b}{$key}g;
 
     my %upstream = map { $_ => 1 }
                    $block =~ m{_pass\s+(?:\w+://)?([a-z]\w*)[;/]}g;
@@ -310,7 +313,7 @@ sub around {
     $http .= "session_keys " . $t->keys . ";\n"
         if $block !~ /\bsession_keys\b/;
     $http .= "ssl_certificate $crt;\nssl_certificate_key $key;\n"
-        if $block =~ /\bssl\b/;
+        if $block =~ /\bssl\b/ && $block !~ /\bssl_certificate\b/;
     $http .= join '', map { "${_}_temp_path $dir/${_}_temp;\n" }
                           qw(client_body proxy fastcgi scgi uwsgi);
     $http .= "access_log off;\n";
