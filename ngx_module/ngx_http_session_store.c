@@ -14,9 +14,6 @@
 #define NGX_HTTP_SESSION_FAILED_MUTE 10         /* s between equal lines */
 
 
-static void ngx_http_session_store_note(const char *why);
-
-
 ngx_http_session_worker_t  *ngx_http_session_worker;
 
 
@@ -78,6 +75,8 @@ ngx_http_session_store_init_worker(ngx_cycle_t *cycle,
     }
 
     ngx_http_session_worker = worker;
+
+    ngx_http_session_store_leave_init(worker);
 
     if (ngx_http_session_store_open(worker, NGX_HTTP_SESSION_OPEN_WAIT, &store,
                                     why)
@@ -149,7 +148,7 @@ ngx_http_session_store_opened(store_t *store, const char *why)
 }
 
 
-static void
+void
 ngx_http_session_store_note(const char *why)
 {
     size_t                      len;
@@ -208,6 +207,10 @@ ngx_http_session_store_failed(const char *what, int rc)
     ngx_http_session_worker_t  *worker;
 
     worker = ngx_http_session_worker;
+
+    if (ngx_http_session_store_is_lost(what, rc)) {
+        return;
+    }
 
     if (worker->failed == rc
         && ngx_time() - worker->failed_at < NGX_HTTP_SESSION_FAILED_MUTE)

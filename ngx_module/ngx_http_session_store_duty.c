@@ -2,6 +2,7 @@
  * ngx_http_session_store_duty.c: what the store needs besides requests.
  *
  *   open        every two seconds until it is open
+ *   watch       whether its files are still the ones that are open, as often
  *   keys        which key ids this generation has loaded, for `key promote`
  *   populate    page tables of the mapping, 16 MiB at a time
  *   readers     slots of dead processes, every minute
@@ -9,11 +10,11 @@
  *               events older than 90 days
  *   copy        audit rows into the events environment, every second
  *
- * Every worker opens and populates, its memory being its own; worker 0 does
- * the rest for all.  A duty is one short task in the writer's thread, and the
- * next one is asked for when it is done, so that requests' changes come
- * between any two.  Timers are cancelable and an exiting worker starts no
- * duty.
+ * Every worker opens, watches and populates, its memory being its own; worker
+ * 0 does the rest for all.  A duty is one short task in the writer's thread,
+ * and the next one is asked for when it is done, so that requests' changes come
+ * between any two.  Timers are cancelable and an exiting worker starts no duty
+ * but the watch: it may have its store open for long.
  */
 
 
@@ -29,8 +30,9 @@
 #define NGX_HTTP_SESSION_DUTY_COPY      0x08
 #define NGX_HTTP_SESSION_DUTY_SWEEP     0x10
 #define NGX_HTTP_SESSION_DUTY_POPULATE  0x20
+#define NGX_HTTP_SESSION_DUTY_WATCH     0x40
 
-#define NGX_HTTP_SESSION_OPEN_EVERY     2000    /* ms */
+#define NGX_HTTP_SESSION_OPEN_EVERY     2000    /* ms; watch, too */
 #define NGX_HTTP_SESSION_OPEN_WAIT      500     /* ms, for other workers */
 #define NGX_HTTP_SESSION_COPY_EVERY     1000    /* ms */
 #define NGX_HTTP_SESSION_MINUTE         60      /* copies */
@@ -115,14 +117,18 @@ ngx_http_session_duty_tick(ngx_event_t *ev)
 
     d = ngx_http_session_duties;
 
-    if (ngx_exiting) {
-        return;
+    if (ngx_http_session_worker->store == NULL) {
+        if (ngx_http_session_worker->lost || ngx_exiting) {
+            return;
+        }
+
+        d->pending |= NGX_HTTP_SESSION_DUTY_OPEN;
+        goto next;
     }
 
-    if (ngx_http_session_worker->store == NULL) {
-        d->pending |= NGX_HTTP_SESSION_DUTY_OPEN;
+    d->pending |= NGX_HTTP_SESSION_DUTY_WATCH;
 
-    } else if (ngx_worker == 0) {
+    if (ngx_worker == 0 && !ngx_exiting) {
         d->pending |= NGX_HTTP_SESSION_DUTY_COPY;
 
         if (d->ticks++ % NGX_HTTP_SESSION_MINUTE == 0) {
@@ -132,6 +138,8 @@ ngx_http_session_duty_tick(ngx_event_t *ev)
             ngx_http_session_duty_lost();
         }
     }
+
+next:
 
     ngx_http_session_duty_next();
     ngx_http_session_duty_timer();
@@ -145,18 +153,13 @@ ngx_http_session_duty_timer(void)
 
     d = ngx_http_session_duties;
 
-    if (d->tick.timer_set || ngx_exiting) {
+    if (d->tick.timer_set) {
         return;
     }
 
-    if (ngx_http_session_worker->store == NULL) {
-        ngx_add_timer(&d->tick, NGX_HTTP_SESSION_OPEN_EVERY);
-        return;
-    }
-
-    if (ngx_worker == 0) {
-        ngx_add_timer(&d->tick, NGX_HTTP_SESSION_COPY_EVERY);
-    }
+    ngx_add_timer(&d->tick, (ngx_http_session_worker->store && ngx_worker == 0)
+                            ? NGX_HTTP_SESSION_COPY_EVERY
+                            : NGX_HTTP_SESSION_OPEN_EVERY);
 }
 
 
@@ -173,7 +176,15 @@ ngx_http_session_duty_next(void)
 
     d = ngx_http_session_duties;
 
-    if (d->current || d->pending == 0 || ngx_exiting) {
+    if (ngx_exiting) {
+        d->pending &= NGX_HTTP_SESSION_DUTY_WATCH;
+    }
+
+    if (ngx_http_session_worker->store == NULL) {
+        d->pending &= NGX_HTTP_SESSION_DUTY_OPEN;
+    }
+
+    if (d->current || d->pending == 0) {
         return;
     }
 
@@ -211,6 +222,14 @@ ngx_http_session_duty_run(void *data)
 
     worker = ngx_http_session_worker;
 
+    if (worker->store == NULL && d->current != NGX_HTTP_SESSION_DUTY_OPEN) {
+
+        /* lost while it waited for its turn */
+
+        d->rc = STORE_OK;
+        return;
+    }
+
     switch (d->current) {
 
     case NGX_HTTP_SESSION_DUTY_OPEN:
@@ -234,6 +253,10 @@ ngx_http_session_duty_run(void *data)
 
     case NGX_HTTP_SESSION_DUTY_SWEEP:
         d->rc = ngx_http_session_duty_sweep(worker, d->now, &d->more);
+        break;
+
+    case NGX_HTTP_SESSION_DUTY_WATCH:
+        d->rc = store_watch(worker->store);
         break;
 
     default: /* NGX_HTTP_SESSION_DUTY_POPULATE */
@@ -310,7 +333,7 @@ ngx_http_session_duty_done(void *data)
 
     static const char  *what[] = {
         "open", "record the loaded keys", "check its readers",
-        "copy its audit", "sweep", "populate its mapping"
+        "copy its audit", "sweep", "populate its mapping", "stay open"
     };
 
     bit = d->current;
@@ -332,6 +355,8 @@ ngx_http_session_duty_done(void *data)
     } else if (d->rc != STORE_OK && bit != NGX_HTTP_SESSION_DUTY_POPULATE) {
         ngx_http_session_store_failed(what[__builtin_ctzl(bit)], d->rc);
     }
+
+    ngx_http_session_store_settle();
 
     ngx_http_session_duty_next();
     ngx_http_session_duty_timer();

@@ -455,6 +455,8 @@ ngx_http_session_store_applied(void)
     if (rc != STORE_OK) {
         ngx_http_session_store_failed("write", rc);
     }
+
+    ngx_http_session_store_settle();
 }
 
 

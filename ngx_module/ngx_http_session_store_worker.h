@@ -51,6 +51,12 @@ typedef struct {
 
     int                          applied;       /* worst result of a batch */
 
+    /* ngx_http_session_store_leave.c */
+    ngx_uint_t                   lost;          /* for this process for ever */
+    ngx_msec_t                   started;
+    ngx_event_t                  leave;
+    ngx_connection_t             dumb;          /* names the event's fd: -1 */
+
     /* what was logged last, and when: a broken disk must not fill another */
     int                          failed;
     time_t                       failed_at;
@@ -73,8 +79,17 @@ void ngx_http_session_store_duty_init(ngx_http_session_worker_t *worker);
 ngx_int_t ngx_http_session_store_keys_init(ngx_http_session_worker_t *worker,
     ngx_http_session_secrets_t *secrets, ngx_array_t *realms);
 
-/* One crit line: what the store could not do. */
+/* One crit line: what the store could not do.  Where this process will never
+ * use it again, that is said instead, and the worker ends itself. */
 void ngx_http_session_store_failed(const char *what, int rc);
+void ngx_http_session_store_note(const char *why);
+
+/* ngx_http_session_store_leave.c */
+void ngx_http_session_store_leave_init(ngx_http_session_worker_t *worker);
+/* 1 when this result, or one before, was the end of it. */
+ngx_int_t ngx_http_session_store_is_lost(const char *what, int rc);
+/* Lets go of a store that is lost; between tasks. */
+void ngx_http_session_store_settle(void);
 
 
 #endif /* NGX_HTTP_SESSION_STORE_WORKER_H_INCLUDED */

@@ -1,0 +1,186 @@
+# A store that a process can use no more: LMDB's fatal error, a lock that nobody
+# can recover, files that were replaced.  The worker says so once, answers 503
+# and makes room for another one, and soon all is as it was.
+
+use strict;
+use warnings;
+
+use lib 't/lib';
+use Session::Flow;
+use Session::Log qw(slurp);
+use Session::SignIn;
+use Test::More;
+use Time::HiRes qw(time);
+
+my $t = Session::Flow->new(workers => 2, users => ['ann', 'ben', 'cat']);
+my $control = $t->dir . '/disk';
+my $gone = qr/this worker ends, and the next one opens it again/;
+
+local $ENV{BAD_DISK} = $control;
+local $ENV{TEST_NGINX_LD_PRELOAD} = join ':',
+    grep { defined && length } $ENV{TEST_NGINX_LD_PRELOAD},
+                               compiled($t, 'bad_disk');
+
+$t->allow(qr/could not [\w ]+: (?:MDB_PANIC|input|state not recov|its files)/,
+          qr/when all of them have ended/);
+$t->write_file('html/private', "secret\n");
+$t->write_file_expand('nginx.conf', configuration(listen => 'reuseport'));
+$t->run;
+
+my $ben = $t->session('ben');
+
+
+sub disk { my ($says) = @_; $says ? say_disk($says) : unlink $control }
+
+sub say_disk {
+    my ($says) = @_;
+
+    $t->write_file('disk.new', $says);
+    rename $t->dir . '/disk.new', $control or die "$control: $!\n";
+}
+
+sub private {
+    my ($token) = @_;
+    my $r = eval { $t->client->get('/private',
+                       Cookie => "$Session::World::cookie=$token") };
+
+    return $r && $r->code // 0;
+}
+
+sub sign_out {
+    my ($client) = @_;
+
+    $client->open;
+    $client->send($client->format('POST', '/sign_out',
+        Accept => 'application/json', 'X-CSRF-Token' => $client->{csrf},
+        Cookie => "$Session::World::cookie=$client->{token}",
+        'Content-Type' => 'application/x-www-form-urlencoded', body => ''));
+
+    my $r = $client->receive;
+
+    return $r && $r->code // 0;
+}
+
+sub lines {
+    my ($from) = @_;
+
+    return scalar(() = slurp($t->log_file, $from) =~ /$gone/g);
+}
+
+
+# Until the duties of a start have been done and nothing is written by itself.
+
+sub calm {
+    my ($last, $since) = (-1, 0);
+
+    $t->wait_for(sub {
+        my $now = -s "$control.calls" // 0;
+        my %stat = $t->sessionctl('stat', '--json') =~ /"(\w+)":(\d+)/g;
+
+        ($last, $since) = ($now, time) if $now != $last;
+
+        return time - $since > 0.5
+               && $stat{change_last} == $stat{change_copied};
+    }, 60) or fail('the writer is never calm');
+}
+
+
+# Every worker is another one than before, and answers.
+
+sub replaced {
+    my (@before) = @_;
+
+    return $t->wait_for(sub {
+        my @now = $t->workers;
+
+        return @now == 2 && !grep { my $pid = $_; grep { $_ == $pid } @before }
+                             @now;
+    }, 30);
+}
+
+sub works {
+    return $t->wait_for(sub {
+        my @codes = map { private($ben->{token}) } 1 .. 20;
+
+        return !grep { $_ != 200 } @codes;
+    }, 30);
+}
+
+
+# -------------------------------------------------- a meta page is not ---
+
+{
+    my $ann = $t->signed_in('ann');
+    my $clients = each_worker($t);
+    my $from = $t->log_size;
+
+    calm();
+    disk('meta');
+
+    my $code = sign_out($ann);
+    my $began = time;
+
+    disk();
+
+    is $code, 503, 'a meta page that cannot be written: 503';
+    ok $t->wait_log(qr/\[crit\] \d+#.*MDB_PANIC.*$gone/, $from),
+        'the worker says what it is about to do';
+
+    my ($victim) = slurp($t->log_file, $from) =~ /\[crit\] (\d+)#.*$gone/;
+    my ($other) = grep { $_ != $victim } keys %$clients;
+
+    ok $t->wait_for(sub { !-d "/proc/$victim" }), 'and does it';
+    is $clients->{$other}->get('/private',
+        Cookie => "$Session::World::cookie=$ben->{token}")->code, 200,
+        'the other one serves';
+    ok works(), 'and so does the next one';
+    cmp_ok time - $began, '<', 15, 'within seconds';
+    is lines($from), 1, 'it was said once';
+    ok !(grep { $_ == $victim } $t->workers)
+       && (grep { $_ == $other } $t->workers), 'one was replaced, one not';
+
+    is private($ann->{token}), 200, 'the sign-out that failed has not happened';
+    is sign_out($ann), 200, 'it can be repeated';
+    is private($ann->{token}), 401, 'and is done';
+}
+
+
+# ------------------------------------------------------------ repeated ---
+
+{
+    my $from = $t->log_size;
+
+    calm();
+    disk('meta');
+
+    # whoever takes the use of a session fails at it, again and again
+
+    my $idle = $t->session('cat', created => -7200, seen => -7000);
+
+    $t->wait_for(sub {
+        private($idle->{token});
+        return lines($from) >= 6;
+    }, 60);
+
+    my @pids = slurp($t->log_file, $from) =~ /\[crit\] (\d+)#.*$gone/g;
+
+    cmp_ok scalar(@pids), '>=', 6, 'a disk that stays broken';
+
+    # Two workers live five seconds each at least, but for the first two.
+
+    my @times = map { /:(\d\d):(\d\d) / ? $1 * 60 + $2 : () }
+                grep { /signal 3 \(SIGQUIT\) received from/ }
+                split /\n/, slurp($t->log_file, $from);
+    my $span = ($times[-1] - $times[0]) % 3600;
+
+    cmp_ok $span, '>=', 5 * (int(@times / 2) - 1) - 1,
+        'is no reason to start workers faster than it makes sense';
+
+    disk();
+    ok works(), 'when it is mended, all is well';
+    ok replaced(@pids[0, 1]), 'with other workers';
+    $t->wait_for(sub { lines($from) == (() = slurp($t->log_file, $from)
+        =~ /signal 3 \(SIGQUIT\) received from/g) }, 30);
+}
+
+$t->done;

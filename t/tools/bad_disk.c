@@ -1,0 +1,167 @@
+/*
+ * bad_disk.c: a disk that is full or broken at one place, and a lock that
+ * cannot be recovered, for LD_PRELOAD.
+ *
+ * $BAD_DISK names a file.  What it says, while it is there, holds for the
+ * store's databases ("*.mdb") and for nothing else:
+ *
+ *   full      writing fails with ENOSPC, half of what was asked written
+ *   sync      fdatasync() fails with EIO
+ *   meta      writing a meta page fails with EIO, pages are written
+ *   hold      fdatasync() does not return
+ *   lock      the owner of a lock has died, and pthread_mutex_consistent()
+ *             fails: the lock is of no use to anybody any more
+ *
+ * Every call of fdatasync() first appends a byte to $BAD_DISK.calls.
+ */
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+
+/* of LMDB: from the map size to the transaction; a page is 4096 bytes */
+#define BAD_META_MAX  512
+
+
+static char  bad_control[512];
+static char  bad_calls[520];
+
+
+static void bad_init(void) __attribute__((constructor));
+
+
+/* nginx clears the environment of its workers. */
+
+static void
+bad_init(void)
+{
+    const char  *name;
+
+    name = getenv("BAD_DISK");
+
+    if (name == NULL || strlen(name) >= sizeof(bad_control)) {
+        return;
+    }
+
+    strcpy(bad_control, name);
+    snprintf(bad_calls, sizeof(bad_calls), "%s.calls", name);
+}
+
+
+static int
+bad_says(const char *word)
+{
+    int      fd;
+    char     said[8];
+    ssize_t  n;
+
+    if (bad_control[0] == '\0') {
+        return 0;
+    }
+
+    fd = open(bad_control, O_RDONLY | O_CLOEXEC);
+
+    if (fd == -1) {
+        return 0;
+    }
+
+    n = read(fd, said, sizeof(said));
+    close(fd);
+
+    return n == (ssize_t) strlen(word) && memcmp(said, word, (size_t) n) == 0;
+}
+
+
+static int
+bad_database(int fd)
+{
+    char     link[64], path[4096];
+    ssize_t  n;
+
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    n = readlink(link, path, sizeof(path));
+
+    return n > 4 && memcmp(path + n - 4, ".mdb", 4) == 0;
+}
+
+
+ssize_t
+pwrite(int fd, const void *data, size_t n, off_t at)
+{
+    ssize_t  (*real)(int, const void *, size_t, off_t);
+
+    *(void **) &real = dlsym(RTLD_NEXT, "pwrite");
+
+    if (bad_says("full") && bad_database(fd)) {
+
+        if (real(fd, data, n / 2, at) == -1) {
+            return -1;
+        }
+
+        errno = ENOSPC;
+        return -1;
+    }
+
+    if (n < BAD_META_MAX && bad_says("meta") && bad_database(fd)) {
+        errno = EIO;
+        return -1;
+    }
+
+    return real(fd, data, n, at);
+}
+
+
+int
+fdatasync(int fd)
+{
+    int             (*real)(int);
+    int               calls;
+    ssize_t           n;
+    struct timespec   pause;
+
+    pause.tv_sec = 0;
+    pause.tv_nsec = 2000000;
+
+    if (bad_control[0] != '\0' && bad_database(fd)) {
+        calls = open(bad_calls, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
+                     0666);
+        n = calls == -1 ? 0 : write(calls, "s", 1);
+        (void) n;
+        close(calls);
+
+        while (bad_says("hold")) {
+            nanosleep(&pause, NULL);
+        }
+
+        if (bad_says("sync")) {
+            errno = EIO;
+            return -1;
+        }
+    }
+
+    *(void **) &real = dlsym(RTLD_NEXT, "fdatasync");
+
+    return real(fd);
+}
+
+
+int
+pthread_mutex_consistent(pthread_mutex_t *mutex)
+{
+    int  (*real)(pthread_mutex_t *);
+
+    if (bad_says("lock")) {
+        return EINVAL;
+    }
+
+    *(void **) &real = dlsym(RTLD_NEXT, "pthread_mutex_consistent");
+
+    return real(mutex);
+}
