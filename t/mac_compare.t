@@ -63,8 +63,8 @@ done_testing;
 sub counted {
     my ($function, $kind, @what) = @_;
     my $out = "$dir/out";
-    my @command = ('valgrind', '-q', '--tool=callgrind', '--compress-strings=no',
-                   "--callgrind-out-file=$out",
+    my @command = ('valgrind', '-q', '--tool=callgrind',
+                   '--compress-strings=no', "--callgrind-out-file=$out",
                    "--toggle-collect=$function",
                    "$Session::World::build/mint", 'verify', $keys, 'default',
                    $kind, @what);

@@ -8,11 +8,13 @@ use warnings;
 
 use lib 't/lib';
 use Session::Flow ();
+use Session::Log qw(slurp);
 use Test::More;
 
 my $t = Session::Flow->new;
 my $app = $t->echo;
 
+$t->write_file('html/page', "page\n");
 $t->write_file_expand('nginx.conf', <<"END");
 %%GLOBALS%%
 events { }
@@ -32,6 +34,19 @@ http {
             proxy_pass http://127.0.0.1:@{[ $app->port ]};
         }
         location = /internal { internal; return 200 "inside"; }
+
+        location /page { root %%TESTDIR%%/html; mirror /mirror; }
+        location = /mirror {
+            internal;
+            session_require user;
+            proxy_pass http://127.0.0.1:%%PORT_8081%%\$request_uri;
+        }
+    }
+
+    server {
+        listen 127.0.0.1:%%PORT_8081%%;
+        access_log %%TESTDIR%%/logs/mirror.log;
+        location / { return 200 "mirrored"; }
     }
 }
 END
@@ -66,7 +81,7 @@ my %signed = map { $_ => $t->session($_)->{token} } qw(alice carol);
 sub meaning {
     my ($target) = @_;
 
-    $target =~ s{\Ahttp://[^/]*}{};
+    $target =~ s{\Ahttp://[^/]*}{}i;
     $target =~ s/[?#].*//s;
     $target =~ s/%([0-9A-Fa-f]{2})/chr hex $1/ge;
 
@@ -85,7 +100,10 @@ my @same = ('/admin', '//admin', '/./admin', '/x/../admin', '/%61dmin',
             '/a/%2e%2e/admin', '/a/..//admin', '/admin#x', '/admin;x',
             '/admin%2f', '/%2e/admin', '/x/%2e./admin', '/admin/../admin',
             "http://127.0.0.1:" . $t->port . '/admin', '/admin%3fx',
-            '/admin%23', '/%2561dmin/../admin', '/adminx');
+            '/admin%23', '/%2561dmin/../admin', '/adminx', '/admin#/public',
+            '/admin?/../public', 'http://other.example/admin?x=/public',
+            'http://other.example/x/../admin', 'http://other.example//admin/.',
+            'HTTP://other.example/%61dmin');
 my @other = ('/ADMIN', '/public?x=/admin', '/x;/admin', '/%252e%252e/x',
              '/administrato', '/.admin', '/a%5cadmin');
 
@@ -104,7 +122,9 @@ for my $target (@same, @other) {
     }
 }
 
-for my $target ('/admin%00', '/ad%00min', '/..', '/../admin', '/%2e%2e/admin') {
+for my $target ('/admin%00', '/ad%00min', '/..', '/../admin', '/%2e%2e/',
+                '/%2e%2e/admin', 'http://other.example/../admin', 'admin')
+{
     my $r = ask($target);
 
     isnt $r->code, 200, "$target: refused" or diag $r->body;
@@ -123,9 +143,21 @@ is $t->client->get('/admin', 'User-Agent' => 'kube-probe/1.28')->code, 401,
     'nor does a health check\'s name';
 is ask('/users/joe/loginx')->code, 401, 'a regular expression has no end';
 is ask('/internal')->code, 404, 'internal is internal';
+is ask('/internal', 'carol')->code, 404, 'for everybody';
 
 for my $method (qw(HEAD POST PUT DELETE OPTIONS PATCH PROPFIND)) {
     is $t->client->request($method, '/admin')->code, 401, "$method /admin";
+}
+
+# a mirror is a request of its own, whose answer nobody sees: did it arrive?
+
+{
+    my $log = $t->dir . '/logs/mirror.log';
+
+    is ask('/page?nobody')->body, "page\n", 'a page with a mirror, anonymous';
+    is ask('/page?alice', 'alice')->body, "page\n", 'and signed in';
+    ok $t->wait_for(sub { slurp($log) =~ /page\?alice/ }), 'is mirrored';
+    unlike slurp($log), qr/page\?nobody/, 'the anonymous one is not';
 }
 
 $t->allow(qr/client sent invalid/);
