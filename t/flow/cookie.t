@@ -195,7 +195,7 @@ for my $byte (0, 1, 8, 11, 12, 0x1b, 0x7f, 0x80, 0xa0, 0xff) {
     my $early = $t->session('bob', created => 3600);
 
     is $client->get('/private', Cookie => "$cookie=$early->{token}")->code,
-        401, 'made in an hour\'s time: nobody';
+        401, 'made an hour from now: nobody';
     ok $t->wait_for(sub {
         grep { /"type":4,.*"reason":-10,/ && ref_of($_) eq $early->{ref} }
              split /^/, scalar $t->sessionctl('dump');

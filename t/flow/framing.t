@@ -70,6 +70,7 @@ for my $who ([], \@alice) {
                            _ A-B), 'X' x 4000)
         {
             my $c = $t->client;
+            my $name = substr $method, 0, 9;
 
             $c->open;
             $c->send($c->format($method, $path, @$who));
@@ -85,7 +86,7 @@ for my $who ([], \@alice) {
                                   && !@$who;
 
             like $r->code, qr/\A(?:$right)\z/,
-                substr($method, 0, 9) . " $path, $as";
+                "$name $path, $as";
             unlike $r->body, qr/secret/, 'and no file';
         }
     }

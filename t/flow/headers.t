@@ -301,7 +301,8 @@ is $c->get('/private', @alice)->code, 200, 'the session is still there';
         $client->open;
         $client->send($client->format('GET', '/up', 'User-Agent' => $agent));
         is $client->receive->code, 400,
-            'refused: ' . $agent =~ s/([\0-\x1f])/sprintf '\\x%02x', ord $1/ger;
+            'refused by nginx: '
+            . $agent =~ s/([\0-\x1f])/sprintf '\\x%02x', ord $1/ger;
     }
 
     # a line feed ends the line, whatever is before it
