@@ -1,17 +1,20 @@
 # Many sign-ins on one HTTP/2 connection, some of them reset while they wait,
-# and the connection closed under the rest.
+# and the connection closed under the rest; and fields that only HTTP/2 can
+# carry: a cookie in each, thousands of them in a byte each, line ends.
 
 use strict;
 use warnings;
 
 use lib 't/lib';
 use Session::Flow;
+use Session::Log qw(slurp);
 use Session::SignIn;
 use Test::More;
 use Time::HiRes qw(time);
 
 use constant { DATA => 0, HEADERS => 1, RST => 3, SETTINGS => 4, PING => 6,
-               END_STREAM => 1, END_HEADERS => 4, ACK => 1, CANCEL => 8 };
+               GOAWAY => 7, END_STREAM => 1, END_HEADERS => 4, ACK => 1,
+               CANCEL => 8 };
 
 my $t = Session::Flow->new(users => ['alice']);
 
@@ -80,7 +83,79 @@ for my $when ('at once', 'while they wait') {
     close $c->{sock};
 }
 
+
+# --------------------------------------------------------------- fields ---
+
+{
+    my $c = http2();
+    my $token = $t->session('alice')->{token};
+    my $ours = literal(cookie => "$Session::World::cookie=$token");
+    my $other = literal(cookie => 'a="b');
+    my $start = cpu();
+
+    is private($c, $ours), 200, 'a cookie in a field';
+    is private($c, $other, $ours, $other), 200, 'between others';
+    is private($c, $other), 401, 'others alone';
+    is private($c, literal(cookie => "$Session::World::cookie="),
+               literal(cookie => $token)), 401, 'one in two fields is none';
+
+    # the first makes an entry of the table, a byte repeats it
+
+    my $many = "\x40" . pack('C/a* C/a*', 'cookie', 'c=d') . "\xbe" x 3000;
+
+    is private($c, $many, $ours), 200, 'three thousand before it';
+    is private($c, $ours, $many), 200, 'and behind it';
+    is private($c, $many . "\xbe" x 13000, $ours), 'refused',
+        'more than nginx reads';
+    cmp_ok cpu() - $start, '<', 1, 'in no time';
+
+    $c = http2();
+
+    for my $name ("a\0b", "a\rb", "a\nb", "a\r\nCookie: x") {
+        is private($c, $ours, literal('user-agent' => $name)), 'refused',
+            'what would end a line: refused';
+        $c = http2();
+    }
+
+    is private($c, $ours), 200, 'the next one is served';
+    close $c->{sock};
+}
+
 $t->done;
+
+
+# GET of /private with these fields: its status, or "refused" where nginx
+# ends the stream, or all of them.
+
+sub private {
+    my ($c, @fields) = @_;
+    my $stream = $c->{next};
+
+    $c->{next} += 2;
+    put($c, HEADERS, END_HEADERS | END_STREAM, $stream, join '',
+        literal(':method', 'GET'), literal(':scheme', 'http'),
+        literal(':path', '/private'), literal(':authority', 'localhost'),
+        @fields);
+
+    while (frame($c, 20)) {
+        return 'refused' if $c->{type} == GOAWAY
+                            || $c->{type} == RST && $c->{stream} == $stream;
+        return status($c) =~ s/\A4(?!01)\d\d\z/refused/r
+            if $c->{type} == HEADERS && $c->{stream} == $stream;
+    }
+
+    return 'nothing';
+}
+
+
+# Seconds of processor time that the worker has used.
+
+sub cpu {
+    my ($worker) = $t->workers;
+    my @field = split ' ', slurp("/proc/$worker/stat") =~ s/.*\)//sr;
+
+    return ($field[11] + $field[12]) / 100;
+}
 
 
 # ----------------------------------------------------------------- wire ---
@@ -170,8 +245,19 @@ sub frame {
 }
 
 
-# Status by stream, until all that are asked for have one.  nginx writes 200
-# as one byte and others as three digits.
+# The status that a HEADERS frame begins with.  nginx writes 200 as one byte
+# and others as three digits.
+
+sub status {
+    my ($c) = @_;
+
+    return 'odd' if $c->{payload} !~ /\A(?:[\x20-\x3f])?(?:([\x88-\x8e])
+                                       |[\x08\x48]\x03(\d{3}))/x;
+    return $2 // (200, 204, 206, 304, 400, 404, 500)[ord($1) - 0x88];
+}
+
+
+# Status by stream, until all that are asked for have one.
 
 sub receive {
     my ($c, @streams) = @_;
@@ -185,10 +271,7 @@ sub receive {
             put($c, SETTINGS, ACK, 0, '');
 
         } elsif ($c->{type} == HEADERS) {
-            my $code = $c->{payload} =~ /\A(?:[\x20-\x3f])?(?:\x88|[\x08\x48]
-                                         \x03(\d{3}))/x ? $1 // '200' : 'odd';
-
-            $codes->{ $c->{stream} } = $codes->{last} = $code;
+            $codes->{ $c->{stream} } = $codes->{last} = status($c);
         }
     }
 
