@@ -1,3 +1,4 @@
+#include <assert.h>
 #include <string.h>
 
 #include "write.h"
@@ -8,6 +9,7 @@ static int store_sign_in_user(store_write_t *w, const store_op_t *op,
 static int store_sign_in_old(store_write_t *w, const store_op_t *op,
     store_live_t *old, int *has_old);
 static int store_sign_in_limit(store_write_t *w, store_op_t *op, size_t n);
+static size_t store_sign_in_oldest(const store_write_t *w, size_t n);
 static int store_sign_in_end(store_write_t *w, store_op_t *op, size_t i,
     store_end_t end);
 static int store_sign_in_put(store_write_t *w, const store_op_t *op,
@@ -129,10 +131,8 @@ store_sign_in_old(store_write_t *w, const store_op_t *op, store_live_t *old,
 }
 
 
-/*
- * Leaves room for one more.  Those that have expired unnoticed go first, then
- * the oldest; keys start with the time, so the room is in that order.
- */
+/* Leaves room for one more.  Those that have expired unnoticed go first, then
+ * the oldest. */
 static int
 store_sign_in_limit(store_write_t *w, store_op_t *op, size_t n)
 {
@@ -168,21 +168,45 @@ store_sign_in_limit(store_write_t *w, store_op_t *op, size_t n)
         live--;
     }
 
-    for (i = 0; i < n && live >= limit; i++) {
-
-        if (w->store->room[i].rc != STORE_OK) {
-            continue;
-        }
+    while (live >= limit) {
+        i = store_sign_in_oldest(w, n);
 
         rc = store_sign_in_end(w, op, i, STORE_END_LIMIT);
         if (rc != STORE_OK) {
             return rc;
         }
 
+        w->store->room[i].rc = STORE_REVOKED;
         live--;
     }
 
     return STORE_OK;
+}
+
+
+/*
+ * There is one that is live.  The room is in the order of keys, which start
+ * with the low 32 bits of the time: in 2106 they start anew.
+ */
+static size_t
+store_sign_in_oldest(const store_write_t *w, size_t n)
+{
+    size_t  i, oldest;
+
+    oldest = n;
+
+    for (i = 0; i < n; i++) {
+        if (w->store->room[i].rc == STORE_OK
+            && (oldest == n || w->store->room[i].live.session.created
+                               < w->store->room[oldest].live.session.created))
+        {
+            oldest = i;
+        }
+    }
+
+    assert(oldest < n);
+
+    return oldest;
 }
 
 
