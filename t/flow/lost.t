@@ -24,7 +24,9 @@ local $ENV{TEST_NGINX_LD_PRELOAD} = join ':',
 $t->allow(qr/could not [\w ]+: (?:MDB_PANIC|input|state not recov|its files)/,
           qr/when all of them have ended/);
 $t->write_file('html/private', "secret\n");
-$t->write_file_expand('nginx.conf', configuration(listen => 'reuseport'));
+$t->write_file('html/long', 'x' x 200000);
+$t->write_file_expand('nginx.conf', configuration(listen => 'reuseport',
+    server => 'location = /long { limit_rate 2k; }'));
 $t->run;
 
 my $ben = $t->session('ben');
@@ -183,4 +185,197 @@ sub works {
         =~ /signal 3 \(SIGQUIT\) received from/g) }, 30);
 }
 
+
+# ------------------------------------------------------ a broken lock ---
+
+# A worker dies in a commit, and who takes its lock over fails at that.
+
+{
+    my $ann = $t->signed_in('ann');
+    my $idle = $t->session('cat', created => -7200, seen => -7000);
+    my @before = $t->workers;
+    my $from = $t->log_size;
+
+    calm();
+
+    disk('hold');
+    $ann->open;
+    $ann->send($ann->format('POST', '/sign_out', Accept => 'application/json',
+        'X-CSRF-Token' => $ann->{csrf},
+        'Content-Type' => 'application/x-www-form-urlencoded', body => ''));
+
+    my $holder;
+
+    ok $t->wait_for(sub {
+        ($holder) = grep { in_commit($_) } @before;
+    }), 'in a commit';
+
+    # it must not go on when the disk does
+
+    kill STOP => $holder;
+    ok $t->wait_for(sub { slurp("/proc/$holder/stat") =~ /\) T / }), 'held';
+    disk('lock');
+    $t->kill_worker('KILL', $holder);
+
+    $t->wait_for(sub { private($idle->{token}); lines($from) }, 30);
+    like slurp($t->log_file, $from), qr/\[crit\].*state not recov.*$gone/,
+        'nobody can recover the lock';
+
+    disk();
+
+    ok replaced(@before), 'all make room';
+    ok works(), 'and after the last has ended there is a new lock';
+    is private($ann->{token}), 200, 'a commit that was killed is none';
+    ok $t->wait_for(sub { sign_out($ann) == 200 }), 'changes work';
+    is private($ann->{token}), 401, 'and count';
+}
+
+
+# -------------------------------------------------------- replaced files ---
+
+sub backup {
+    my $file = $t->dir . '/backup';
+
+    unlink $file;
+    $t->sessionctl('backup', $file);
+
+    return $file;
+}
+
+for my $name ('sessions.v1.mdb', 'sessions.v1.mdb-lock') {
+    my $old = $t->session('ann');
+    my $copy = $name =~ /lock/ ? undef : backup();
+    my $new = $t->session('ann');
+    my @before = $t->workers;
+    my $from = $t->log_size;
+    my $began = time;
+
+    is private($new->{token}), 200, 'signed in after the backup';
+
+    if ($copy) {
+        rename $copy, $t->store . "/$name" or die $!;
+
+    } else {
+        unlink $t->store . "/$name" or die $!;
+    }
+
+    ok replaced(@before), "$name replaced: other workers";
+    ok $t->wait_for(sub { lines($from) == 2 }), 'each has said why';
+    like slurp($t->log_file, $from),
+        qr/\[crit\].*could not stay open: its files were replaced/, 'namely';
+    ok works(), 'they work with the files that are there';
+    cmp_ok time - $began, '<', 30, 'within seconds';
+
+    is private($old->{token}), 200, 'a session that is in them';
+    is private($new->{token}), $copy ? 401 : 200,
+        $copy ? 'one that is not' : 'another one';
+    is(($t->sessionctl('check'))[0], 0, 'they are whole');
+}
+
+
+# Replaced while nobody has it open: nothing to be said.
+
+{
+    my $from = $t->log_size;
+    my $old = $t->session('ann');
+    my $copy = backup();
+
+    $t->stop;
+    rename $copy, $t->store . '/sessions.v1.mdb' or die $!;
+    $t->run;
+
+    is private($old->{token}), 200, 'replaced between two runs';
+    is lines($from), 0, 'no worker minds';
+}
+
+
+# ------------------------------------------------------- long requests ---
+
+sub long {
+    my $client = $t->client;
+
+    $client->open;
+    $client->send($client->format('GET', '/long'));
+    $client->more(time + 30) or fail('nothing of the long one');
+
+    return $client;
+}
+
+{
+    my @long = map { long() } 1 .. 8;
+    my @before = $t->workers;
+    my $copy = backup();
+    my $from = $t->log_size;
+
+    rename $copy, $t->store . '/sessions.v1.mdb' or die $!;
+
+    ok $t->wait_log(qr/$gone/, $from), 'with long downloads under way';
+
+    my $began = time;
+
+    ok $t->wait_for(sub { !grep { -d "/proc/$_" } @before }, 30),
+        'workers end all the same';
+    cmp_ok time - $began, '<', 15, 'soon';
+    ok works(), 'and others serve';
+}
+
+{
+    my @long = map { long() } 1 .. 8;
+    my @before = $t->workers;
+
+    $t->reload;
+
+    is scalar(grep { -d "/proc/$_" } @before), 2,
+        'old workers stay for their downloads';
+
+    rename backup(), $t->store . '/sessions.v1.mdb' or die $!;
+
+    ok $t->wait_for(sub { !grep { -d "/proc/$_" } @before }, 30),
+        'but not for those of a store that was replaced';
+    ok works(), 'which the next ones would wait for';
+}
+
+$t->stop;
+
+
+# -------------------------------------------------- without a master ---
+
+subtest 'without a master' => sub {
+    my $s = Session::Flow->new(master => 0, users => ['ann', 'ben']);
+
+    $s->allow(qr/MDB_PANIC.*answered 503 until nginx is started again/);
+    $s->write_file('html/private', "secret\n");
+    $s->write_file_expand('nginx.conf', configuration());
+    $s->run;
+
+    my $ann = $s->signed_in('ann');
+    my $pid = $s->nginx->pid;
+
+    disk('meta');
+    is sign_out($ann), 503, 'alone: 503';
+    ok $s->wait_log(qr/until nginx is started again/), 'it says what to do';
+    disk();
+
+    my $began = time;
+
+    ok $s->wait_for(sub { time - $began > 6 }), 'later';
+    is $s->client->get('/up')->code, 503, 'it is there, and down';
+    is $s->nginx->pid, $pid, 'the same process';
+    ok $s->nginx->running, 'which runs';
+    is $s->client->get('/private', Cookie =>
+        "$Session::World::cookie=$ann->{token}")->code, 503, 'nobody gets in';
+
+    $s->stop('TERM');
+    $s->run;
+    is $s->client->get('/private', Cookie =>
+        "$Session::World::cookie=$ann->{token}")->code, 200,
+        'started again: as if nothing had been';
+    $s->done;
+};
+
 $t->done;
+
+
+# Which worker waits for the disk: the shim says so.
+
+sub in_commit { -e "$control.hold.$_[0]" }

@@ -12,7 +12,8 @@
  *   lock      the owner of a lock has died, and pthread_mutex_consistent()
  *             fails: the lock is of no use to anybody any more
  *
- * Every call of fdatasync() first appends a byte to $BAD_DISK.calls.
+ * Every call of fdatasync() first appends a byte to $BAD_DISK.calls; one that
+ * is held has made $BAD_DISK.hold.PID.
  */
 
 #include <dlfcn.h>
@@ -32,6 +33,7 @@
 
 static char  bad_control[512];
 static char  bad_calls[520];
+static char  bad_hold[520];
 
 
 static void bad_init(void) __attribute__((constructor));
@@ -52,6 +54,7 @@ bad_init(void)
 
     strcpy(bad_control, name);
     snprintf(bad_calls, sizeof(bad_calls), "%s.calls", name);
+    snprintf(bad_hold, sizeof(bad_hold), "%s.hold", name);
 }
 
 
@@ -76,6 +79,24 @@ bad_says(const char *word)
     close(fd);
 
     return n == (ssize_t) strlen(word) && memcmp(said, word, (size_t) n) == 0;
+}
+
+
+static void
+bad_mark(const char *name)
+{
+    int      fd;
+    ssize_t  n;
+
+    fd = open(name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+
+    if (fd == -1) {
+        return;
+    }
+
+    n = write(fd, "s", 1);
+    (void) n;
+    close(fd);
 }
 
 
@@ -122,19 +143,19 @@ int
 fdatasync(int fd)
 {
     int             (*real)(int);
-    int               calls;
-    ssize_t           n;
+    char              name[560];
     struct timespec   pause;
 
     pause.tv_sec = 0;
     pause.tv_nsec = 2000000;
 
     if (bad_control[0] != '\0' && bad_database(fd)) {
-        calls = open(bad_calls, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
-                     0666);
-        n = calls == -1 ? 0 : write(calls, "s", 1);
-        (void) n;
-        close(calls);
+        bad_mark(bad_calls);
+
+        if (bad_says("hold")) {
+            snprintf(name, sizeof(name), "%s.%d", bad_hold, (int) getpid());
+            bad_mark(name);
+        }
 
         while (bad_says("hold")) {
             nanosleep(&pause, NULL);
