@@ -1,7 +1,9 @@
 /*
  * count_hash: for LD_PRELOAD.  Each call of crypto_pwhash() adds a line to the
  * file named by COUNT_HASH: passes, memory, algorithm, how long the password
- * is.  The name is read once, in the process that is started.
+ * is.  While "$COUNT_HASH.before" exists a call does not begin, and while
+ * "$COUNT_HASH.after" does it does not return; "$COUNT_HASH.held" tells that
+ * one is held.  The name is read once, in the process that is started.
  */
 
 #define _GNU_SOURCE
@@ -10,7 +12,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
+
+
+#define COUNT_HASH_POLLS  6000      /* of 10 ms, so that no test hangs */
 
 
 typedef int (*count_hash_pt)(unsigned char *out, unsigned long long out_len,
@@ -35,12 +41,38 @@ count_hash_init(void)
 }
 
 
+static void
+count_hash_hold(const char *when)
+{
+    int                    i, fd;
+    char                   name[sizeof(file) + 16];
+    char                   held[sizeof(file) + 16];
+    const struct timespec  pause = { 0, 10 * 1000 * 1000 };
+
+    snprintf(name, sizeof(name), "%s.%s", file, when);
+    snprintf(held, sizeof(held), "%s.held", file);
+
+    for (i = 0; i < COUNT_HASH_POLLS && access(name, F_OK) == 0; i++) {
+
+        if (i == 0) {
+            fd = open(held, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+            if (fd != -1) {
+                close(fd);
+            }
+        }
+
+        nanosleep(&pause, NULL);
+    }
+}
+
+
 int
 crypto_pwhash(unsigned char *out, unsigned long long out_len,
     const char *password, unsigned long long n, const unsigned char *salt,
     unsigned long long passes, size_t memory, int alg)
 {
-    int            fd, len;
+    int            fd, rc, len;
     char           line[128];
     count_hash_pt  next;
 
@@ -57,7 +89,13 @@ crypto_pwhash(unsigned char *out, unsigned long long out_len,
         close(fd);
     }
 
+    count_hash_hold("before");
+
     *(void **) &next = dlsym(RTLD_NEXT, "crypto_pwhash");
 
-    return next(out, out_len, password, n, salt, passes, memory, alg);
+    rc = next(out, out_len, password, n, salt, passes, memory, alg);
+
+    count_hash_hold("after");
+
+    return rc;
 }
