@@ -5,6 +5,7 @@ use strict;
 use warnings;
 
 use lib 't/lib';
+use IO::Socket::INET ();
 use Session::Flow;
 use Session::SignIn;
 use Test::More;
@@ -19,12 +20,19 @@ $t->write_file_expand('nginx.conf', configuration(
     listen => 'reuseport', server => <<'END', http => <<'END_HTTP'));
         session_lifetime 7d idle=1d touch=1s;
         location = /edit { session_require role=editor; }
+        location = /app {
+            session_require user;
+            proxy_pass http://127.0.0.1:%%PORT_8081%%;
+        }
 END
     session_throttle account=10000r/15m address=10000r/15m;
 END_HTTP
 $t->run;
 
 my $workers = each_worker($t);
+my $app = IO::Socket::INET->new(LocalAddr => '127.0.0.1', Listen => 64,
+                                LocalPort => $t->port(8081), ReuseAddr => 1,
+                                Timeout => 30) or die "listen: $!\n";
 
 
 # ---------------------------------------------------------- one session ---
@@ -84,6 +92,44 @@ for my $command (['session', 'revoke', '--user', 'bob'],
 }
 
 
+# ------------------------------------------------------------ in flight ---
+
+# What was let in before is answered; whatever begins after it is not let in.
+# The application takes all requests and answers when the test says so.
+
+{
+    my @sessions = map { $t->session("u$_") } (1 .. 5) x 10;
+    my @clients = map { $t->client } @sessions;
+    my @taken;
+
+    for my $i (0 .. $#clients) {
+        $clients[$i]->cookie($Session::World::cookie, $sessions[$i]{token});
+        $clients[$i]->open;
+        $clients[$i]->send($clients[$i]->format('GET', '/app'));
+
+        my $sock = $app->accept or die "accept: $!\n";
+
+        sysread $sock, my $head, 65536;
+        push @taken, $sock;
+    }
+
+    is scalar(@taken), 50, 'requests in flight';
+    is run('session', 'revoke', '--all'), 0, 'all revoked';
+    is join('', map { private_by_worker($workers, $_->{token}, 401) }
+                    @sessions), '', 'over, on every worker';
+
+    for (@taken) {
+        print {$_} "HTTP/1.0 200 OK\r\n\r\n";
+        close $_;
+    }
+
+    is join(' ', map { $_->receive->code } @clients),
+        join(' ', (200) x 50), 'those in flight are answered';
+    is join(' ', map { $_->get('/app')->code } @clients),
+        join(' ', (401) x 50), 'the next of each is not let in';
+}
+
+
 # ---------------------------------------------------------------- users ---
 
 {
@@ -127,6 +173,7 @@ for my $command (['session', 'revoke', '--user', 'bob'],
         'but signed in';
 }
 
+close $app;
 $t->done;
 
 
