@@ -9,7 +9,7 @@ use Session::Flow;
 use Session::SignIn;
 use Test::More;
 
-my $t = Session::Flow->new(workers => 3, users => [qw(alice bob carol)]);
+my $t = Session::Flow->new(workers => 3, users => [qw(alice bob carol dora)]);
 
 $t->write_file('html/private', "secret\n");
 $t->write_file_expand('nginx.conf', configuration(
@@ -17,6 +17,12 @@ $t->write_file_expand('nginx.conf', configuration(
     session_limit 5;
     session_hash concurrent=2 queue=100 timeout=60s;
     session_throttle account=10000r/15m address=10000r/15m;
+
+    server {
+        listen 127.0.0.1:%%PORT_8081%% reuseport;
+        session_limit 64;
+        location = /sign_in { session_page sign_in; }
+    }
 END
 $t->run;
 
@@ -47,6 +53,34 @@ my $bob = $t->session('bob');
         my @live = grep { private($workers->{$pid}, $_) == 200 } keys %token;
 
         is scalar(@live), 5, 'which one worker sees as the others do';
+    }
+}
+
+
+# Where there is room for all of them, none is lost.
+
+{
+    my @clients = map { prepared($t) } 1 .. 50;
+
+    for (@clients) {
+        $_->{port} = $t->port(8081);
+        $_->open;
+        $_->send(attempt($_, 'dora'));
+    }
+
+    my @codes = map { my $r = $_->receive(timeout => 60);
+                      $r ? $r->code : 'none' } @clients;
+
+    is "@codes", join(' ', (200) x 50), 'all are answered';
+    is live('dora'), 50, 'all are on record';
+
+    for my $pid (sort keys %$workers) {
+        my @live = grep {
+            private($workers->{$pid},
+                    $_->cookie($Session::World::cookie)) == 200
+        } @clients;
+
+        is scalar(@live), 50, 'and live for each worker';
     }
 }
 
