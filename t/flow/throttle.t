@@ -112,6 +112,39 @@ is try_from('203.0.113.1', 'alice'), 303, "success $_ is not counted"
     for 1 .. 5;
 
 
+# ---------------------------------------------------------- known device ---
+
+# Somebody who shares alice's address, or has it, tries to lock her out.
+
+configure('account=3r/15m address=4r/15m zone=3m');
+$t->reload;
+
+{
+    my $known = $t->client;
+
+    is try_from('192.0.2.20', 'alice', undef, client => $known), 303,
+        'a browser that alice knows';
+    $known->forget($Session::World::cookie);
+
+    is wrong_from('192.0.2.20', 'alice'), 401, "wrong $_ of 3" for 1 .. 3;
+    is try_from('192.0.2.20', 'alice'), 429, 'the account is locked from there';
+    is wrong_from('192.0.2.20', 'nobody'), 401, 'one more of the address';
+    is try_from('192.0.2.20', 'bob'), 429, 'and the address is';
+
+    is try_from('192.0.2.20', 'bob', undef, client => $known), 429,
+        'the browser is of no use to others';
+    is try_from('192.0.2.20', 'alice', undef, client => $known), 303,
+        'it gets in';
+    $known->forget($Session::World::cookie);
+
+    is try_from('192.0.2.20', 'alice', 'x', client => $known), 401,
+        "it may be wrong as well, $_ of 3" for 1 .. 3;
+    is try_from('192.0.2.20', 'alice', undef, client => $known), 429,
+        'but not for ever';
+    is try_from('192.0.2.21', 'alice'), 303, 'which locks nobody else';
+}
+
+
 # --------------------------------------------------------- gone half-way ---
 
 configure('account=3r/15m address=1000r/15m zone=32k',
