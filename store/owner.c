@@ -269,8 +269,7 @@ store_owner_renew(const store_place_t *place, store_owner_t *owner, char *why)
 /*
  * Makes the lock files that LMDB would make, so that their numbers are known
  * before it opens them.  One that is there must not be opened here: closing it
- * would drop this process's locks.  On an overlay a file gets another number
- * when it is first written; a chmod that changes nothing has it done now.
+ * would drop this process's locks.
  */
 static int
 store_owner_settle(const store_place_t *place, char *why)
@@ -279,26 +278,11 @@ store_owner_settle(const store_place_t *place, char *why)
     size_t       i;
     struct stat  st;
 
-    for (i = 0; i < STORE_OWNER_FILES; i++) {
+    for (i = STORE_OWNER_FILES / 2; i < STORE_OWNER_FILES; i++) {
 
         if (fstatat(place->dir, store_owner_names[i], &st, AT_SYMLINK_NOFOLLOW)
-            == 0)
+            == 0 || errno != ENOENT)
         {
-            if (S_ISREG(st.st_mode)
-                && fchmodat(place->dir, store_owner_names[i],
-                            st.st_mode & 07777, 0)
-                   == -1)
-            {
-                rc = errno;
-                store_why(why, place->path, "%s: %s", store_owner_names[i],
-                          store_strerror(rc));
-                return rc;
-            }
-
-            continue;
-        }
-
-        if (errno != ENOENT || i < STORE_OWNER_FILES / 2) {
             continue;
         }
 

@@ -3,24 +3,13 @@
 #include <stdarg.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "place.h"
 
 
-/* linux/magic.h has only some of them */
-#define STORE_FS_NFS   0x6969
-#define STORE_FS_SMB   0x517b
-#define STORE_FS_CIFS  0xff534d42
-#define STORE_FS_SMB2  0xfe534d42
-#define STORE_FS_AFS   0x5346414f
-#define STORE_FS_CEPH  0x00c36400
-
-
 static int store_place_mode(const char *path, const struct stat *st,
     char *why);
-static int store_place_network(const store_place_t *place, char *why);
 static int store_place_stat(const store_place_t *place, const char *name,
     int needed, char *why);
 
@@ -43,7 +32,7 @@ store_place_open(store_place_t *place, const char *path, char *why)
         goto failed;
     }
 
-    rc = store_place_network(place, why);
+    rc = store_filesystem_check(place->path, place->dir, why);
     if (rc != STORE_OK) {
         goto failed;
     }
@@ -157,35 +146,6 @@ store_place_mode(const char *path, const struct stat *st, char *why)
     if ((st->st_mode & 07777) != 0700) {
         store_why(why, path, "mode is %04o; run chmod 0700 %s",
                   (unsigned) st->st_mode & 07777, path);
-        return STORE_UNSAFE;
-    }
-
-    return STORE_OK;
-}
-
-
-/* LMDB's locks and its shared map do not work across machines. */
-static int
-store_place_network(const store_place_t *place, char *why)
-{
-    int            rc;
-    unsigned long  type;
-    struct statfs  fs;
-
-    if (fstatfs(place->dir, &fs) == -1) {
-        rc = errno;
-        store_why(why, place->path, "%s", store_strerror(rc));
-        return rc;
-    }
-
-    type = (unsigned long) fs.f_type & 0xffffffff;
-
-    if (type == STORE_FS_NFS || type == STORE_FS_SMB || type == STORE_FS_CIFS
-        || type == STORE_FS_SMB2 || type == STORE_FS_AFS
-        || type == STORE_FS_CEPH)
-    {
-        store_why(why, place->path, "on a network file system; a store needs"
-                  " a local one");
         return STORE_UNSAFE;
     }
 
@@ -313,9 +273,9 @@ store_place_file(const store_place_t *place, const char *name, int flags,
 
 
 /*
- * lstat() only.  The directory is named by its path here and not held open:
- * nginx -t runs as root and must not so much as open what belongs to somebody
- * else.
+ * lstat() and statfs() only.  The directory is named by its path here and not
+ * held open: nginx -t runs as root and must not so much as open what belongs
+ * to somebody else.
  */
 int
 store_look(const char *path, char why[STORE_WHY_CHARS])
@@ -348,6 +308,11 @@ store_look(const char *path, char why[STORE_WHY_CHARS])
     }
 
     rc = store_place_mode(place.path, &st, why);
+    if (rc != STORE_OK) {
+        return rc;
+    }
+
+    rc = store_filesystem_check(place.path, -1, why);
     if (rc != STORE_OK) {
         return rc;
     }

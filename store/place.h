@@ -59,6 +59,10 @@ int store_place_open(store_place_t *place, const char *path,
     char *why) STORE_CHECK_RESULT;
 void store_place_close(store_place_t *place);
 
+/* filesystem.c: STORE_UNSAFE for one of a network.  dir may be -1: by path. */
+int store_filesystem_check(const char *path, int dir, char *why)
+    STORE_CHECK_RESULT;
+
 /* All files: there, regular, 0600, ours. */
 int store_place_check(const store_place_t *place, char *why)
     STORE_CHECK_RESULT;

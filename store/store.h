@@ -447,8 +447,13 @@ int store_drop_to_owner(const char *path, char why[STORE_WHY_CHARS])
     STORE_CHECK_RESULT;
 
 /* lstat only, for nginx -t: STORE_OK or what store_open would say about the
- * directory and the file names.  Writes nothing, opens nothing. */
+ * directory, its file system and the file names.  Writes nothing, opens
+ * nothing. */
 int store_look(const char *path, char why[STORE_WHY_CHARS]) STORE_CHECK_RESULT;
+
+/* 1 when a store there works, but its file system may be another machine's or
+ * goes away with a container or the machine; why says so. */
+int store_remark(const char *path, char why[STORE_WHY_CHARS]);
 
 
 /* -------------------------------------------------------------- reads --- */

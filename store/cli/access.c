@@ -56,6 +56,18 @@ cli_store_error(const cli_t *cli, const char *why)
 }
 
 
+/* Not a failure: what somebody who puts it there should know. */
+void
+cli_store_remark(const cli_t *cli)
+{
+    char  why[STORE_WHY_CHARS];
+
+    if (store_remark(cli_store_path(cli), why)) {
+        cli_error("%s", why);
+    }
+}
+
+
 int
 cli_store_open(const cli_t *cli, store_t **store)
 {

@@ -18,6 +18,9 @@ const char *cli_store_path(const cli_t *cli);
 /* A message about the store that says where its path came from. */
 void cli_store_error(const cli_t *cli, const char *why);
 
+/* Remarks on the file system that it is on. */
+void cli_store_remark(const cli_t *cli);
+
 /*
  * Becomes the owner of the store if root, for good, and opens it.  CLI_OK, or
  * CLI_STORE after a message.

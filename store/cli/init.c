@@ -83,6 +83,8 @@ cli_init(cli_t *cli, int argc, char **argv)
                   "remove it and run init with --owner USER", options.path);
     }
 
+    cli_store_remark(cli);
+
     if (cli->json) {
         cli_json_begin(&json);
         cli_json_object(&json, NULL);

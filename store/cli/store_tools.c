@@ -164,6 +164,8 @@ cli_check(cli_t *cli, int argc, char **argv)
         return rc;
     }
 
+    cli_store_remark(cli);
+
     problems = 0;
     check.cli = cli;
     cli_progress_begin(&check.progress, cli, "problems:");

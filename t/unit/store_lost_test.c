@@ -3,6 +3,8 @@
  * they are open, and what LMDB never gets over.
  */
 
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 
 #include "store_fixture.h"
@@ -206,6 +208,89 @@ test_open_after_all_have_ended(void **state)
 }
 
 
+/*
+ * On an overlay a file of the lower layer is copied when it is first written,
+ * and must not be taken for replaced by whoever comes second.
+ */
+static int
+child_overlay(fixture_t *f)
+{
+    int    rc;
+    char   options[1000], *path;
+    char   lower[300], own[300], upper[310], work[310], all[300], store[320];
+
+    (void) snprintf(lower, sizeof(lower), "%s/lower", f->path);
+    (void) snprintf(own, sizeof(own), "%s/own", f->path);
+    (void) snprintf(upper, sizeof(upper), "%s/upper", own);
+    (void) snprintf(work, sizeof(work), "%s/work", own);
+    (void) snprintf(all, sizeof(all), "%s/all", f->path);
+    (void) snprintf(store, sizeof(store), "%s/store", lower);
+    (void) snprintf(options, sizeof(options),
+                    "xino=off,lowerdir=%s,upperdir=%s,workdir=%s", lower,
+                    upper, work);
+
+    if (unshare(CLONE_NEWNS) == -1
+        || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == -1
+        || mount("none", f->path, "tmpfs", 0, "mode=0700") == -1
+        || mkdir(lower, 0700) == -1 || mkdir(own, 0700) == -1
+        || mount("none", own, "tmpfs", 0, "mode=0700") == -1
+        || mkdir(upper, 0700) == -1 || mkdir(work, 0700) == -1
+        || mkdir(all, 0700) == -1)
+    {
+        return 77;
+    }
+
+    path = f->path;
+    f->options.path = store;
+    rc = fixture_child(child_init, f);
+
+    /* opened once, so that its owner file is that of the lower layer */
+
+    if (rc != 0 || fixture_child(child_open, f) != 0) {
+        return 1;
+    }
+
+    if (mount("none", all, "overlay", 0, options) == -1) {
+        return 77;
+    }
+
+    (void) snprintf(store, sizeof(store), "%s/store", all);
+
+    if (store_open(&f->options, &f->store, f->why) != STORE_OK) {
+        return 2;
+    }
+
+    if (fixture_child(child_open, f) != 0) {
+        return 3;
+    }
+
+    rc = store_watch(f->store) == STORE_OK ? 0 : 4;
+    f->options.path = path;
+
+    return rc;
+}
+
+
+static void
+test_overlay(void **state)
+{
+    int        rc;
+    fixture_t  f;
+
+    (void) state;
+
+    fixture_directory(&f);
+    rc = fixture_child(child_overlay, &f);
+    fixture_remove(&f);
+
+    if (rc == 77) {
+        skip();
+    }
+
+    assert_int_equal(rc, 0);
+}
+
+
 static void
 test_lost_codes(void **state)
 {
@@ -249,6 +334,7 @@ main(void)
         test(test_watch_directory),
         test(test_watch_without_descriptors),
         cmocka_unit_test(test_open_after_all_have_ended),
+        cmocka_unit_test(test_overlay),
         test(test_lost_codes)
     };
 
