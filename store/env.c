@@ -81,7 +81,7 @@ store_env_open(const store_place_t *place, const char *name, size_t map_size,
     }
 
     if (rc != STORE_OK) {
-        store_why(why, place->path, "%s: %s", name, store_strerror(rc));
+        store_why_failed(why, place->path, name, rc);
         return rc;
     }
 

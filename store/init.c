@@ -13,12 +13,14 @@ static int store_init_directory(const store_place_t *place, uid_t uid,
 static int store_init_own(const store_place_t *place, int dir, int fresh,
     uid_t uid, gid_t gid, char *why);
 static int store_init_empty(int dir);
+static int store_init_there(const store_place_t *place, char *why);
 static int store_init_has(const store_place_t *place, const char *name,
     off_t size);
 static int store_init_owner(const store_place_t *place, store_owner_t *owner,
-    char *why);
-static int store_init_files(const store_place_t *place, size_t map_size,
-    char *why);
+    int *there, char *why);
+static int store_init_files(const store_place_t *place, int there,
+    size_t map_size, char *why);
+static int store_init_filled(store_env_t *env);
 static int store_init_meta(store_env_t *sessions, store_env_t *events);
 static int store_init_put(MDB_txn *txn, const store_env_t *env,
     const uint8_t id[STORE_STORE_ID_BYTES]);
@@ -35,7 +37,7 @@ int
 store_init(const store_options_t *options, uid_t uid, gid_t gid,
     char why[STORE_WHY_CHARS])
 {
-    int            rc, lock;
+    int            rc, lock, there;
     store_place_t  place;
     store_owner_t  owner;
 
@@ -61,10 +63,10 @@ store_init(const store_options_t *options, uid_t uid, gid_t gid,
         goto done;
     }
 
-    rc = store_init_owner(&place, &owner, why);
+    rc = store_init_owner(&place, &owner, &there, why);
 
     if (rc == STORE_OK) {
-        rc = store_init_files(&place, options->map_size ? options->map_size
+        rc = store_init_files(&place, there, options->map_size ? options->map_size
                                                         : STORE_MAP_SIZE, why);
         (void) close(owner.fd);
     }
@@ -81,27 +83,38 @@ done:
 
 /* Alone, or not at all: others may still use a file that was unlinked. */
 static int
-store_init_owner(const store_place_t *place, store_owner_t *owner, char *why)
+store_init_owner(const store_place_t *place, store_owner_t *owner, int *there,
+    char *why)
 {
     int  rc;
 
-    if (store_init_has(place, STORE_FILE_OWNER, 0)) {
+    *there = store_init_has(place, STORE_FILE_OWNER, 0);
 
-        if (store_init_has(place, STORE_FILE_SESSIONS, 1)
-            && store_init_has(place, STORE_FILE_EVENTS, 1))
-        {
-            store_why(why, place->path, "there is a store already");
-            return STORE_EXISTS;
-        }
-
-    } else {
+    if (!*there) {
         rc = store_owner_create(place, why);
         if (rc != STORE_OK) {
             return rc;
         }
     }
 
-    return store_owner_claim(place, owner, why);
+    rc = store_owner_claim(place, owner, why);
+
+    if (rc == STORE_BUSY && store_init_has(place, STORE_FILE_SESSIONS, 1)
+        && store_init_has(place, STORE_FILE_EVENTS, 1))
+    {
+        return store_init_there(place, why);
+    }
+
+    return rc;
+}
+
+
+static int
+store_init_there(const store_place_t *place, char *why)
+{
+    store_why(why, place->path, "there is a store already");
+
+    return STORE_EXISTS;
 }
 
 
@@ -239,8 +252,10 @@ store_init_empty(int dir)
 }
 
 
+/* there: with an owner file, so not copies that came alone. */
 static int
-store_init_files(const store_place_t *place, size_t map_size, char *why)
+store_init_files(const store_place_t *place, int there, size_t map_size,
+    char *why)
 {
     int           rc;
     store_env_t  *sessions, *events;
@@ -258,7 +273,22 @@ store_init_files(const store_place_t *place, size_t map_size, char *why)
         goto done;
     }
 
-    rc = store_init_meta(sessions, events);
+    if (there) {
+        rc = store_init_filled(sessions);
+
+        if (rc == STORE_EXISTS) {
+            rc = store_init_filled(events);
+        }
+
+        if (rc == STORE_EXISTS) {
+            rc = store_init_there(place, why);
+            goto done;
+        }
+    }
+
+    if (rc == STORE_OK) {
+        rc = store_init_meta(sessions, events);
+    }
 
     if (rc == STORE_OK && fsync(place->dir) == -1) {
         rc = errno;
@@ -274,6 +304,36 @@ done:
     store_env_park(events);
 
     return rc;
+}
+
+
+/* STORE_EXISTS when there are databases in it: they come all at once. */
+static int
+store_init_filled(store_env_t *env)
+{
+    int       rc;
+    MDB_dbi   names;
+    MDB_txn  *txn;
+    MDB_stat  stat;
+
+    rc = store_read_new(env, &txn);
+    if (rc != STORE_OK) {
+        return rc;
+    }
+
+    rc = mdb_dbi_open(txn, NULL, 0, &names);
+
+    if (rc == 0) {
+        rc = mdb_stat(txn, names, &stat);
+    }
+
+    mdb_txn_abort(txn);
+
+    if (rc != 0) {
+        return rc;
+    }
+
+    return stat.ms_entries ? STORE_EXISTS : STORE_OK;
 }
 
 

@@ -340,7 +340,7 @@ store_owner_text(const store_place_t *place, store_owner_t *owner, char *why)
     fd = open(STORE_BOOT_FILE, O_RDONLY | O_CLOEXEC);
     if (fd == -1) {
         rc = errno;
-        store_why(why, STORE_BOOT_FILE, "%s", store_strerror(rc));
+        store_why_failed(why, STORE_BOOT_FILE, NULL, rc);
         return rc;
     }
 

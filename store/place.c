@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -75,7 +76,7 @@ store_place_directory(store_place_t *place, const char *path, struct stat *st,
         }
 
         rc = errno;
-        store_why(why, place->path, "%s", store_strerror(rc));
+        store_why_failed(why, place->path, NULL, rc);
         return rc;
     }
 
@@ -259,7 +260,7 @@ store_place_file(const store_place_t *place, const char *name, int flags,
         }
 
         rc = errno;
-        store_why(why, place->path, "%s: %s", name, store_strerror(rc));
+        store_why_failed(why, place->path, name, rc);
         return rc == ELOOP ? STORE_UNSAFE : rc;
     }
 
@@ -359,4 +360,38 @@ store_why(char *why, const char *path, const char *format, ...)
     va_start(args, format);
     (void) vsnprintf(why + n, (size_t) (STORE_WHY_CHARS - n), format, args);
     va_end(args);
+}
+
+
+/*
+ * Both come from limits that were set for another program: a map takes 64 GiB
+ * of addresses, whatever is in it.
+ */
+void
+store_why_failed(char *why, const char *path, const char *name, int rc)
+{
+    char           hint[160];
+    const char    *text;
+    struct rlimit  limit;
+
+    hint[0] = '\0';
+    text = store_strerror(rc);
+
+    if (rc == EMFILE && getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        (void) snprintf(hint, sizeof(hint), "; RLIMIT_NOFILE is %llu: raise it"
+                        " with ulimit -n, LimitNOFILE= or"
+                        " worker_rlimit_nofile",
+                        (unsigned long long) limit.rlim_cur);
+
+    } else if (rc == ENOMEM && getrlimit(RLIMIT_AS, &limit) == 0
+               && limit.rlim_cur != RLIM_INFINITY)
+    {
+        (void) snprintf(hint, sizeof(hint), "; RLIMIT_AS is %llu bytes, and a"
+                        " store needs 128 GiB of addresses: raise it with"
+                        " ulimit -v or LimitAS=",
+                        (unsigned long long) limit.rlim_cur);
+    }
+
+    store_why(why, path, "%s%s%s%s", name ? name : "", name ? ": " : "",
+              text, hint);
 }

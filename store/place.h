@@ -99,6 +99,9 @@ int store_privileges_drop(uid_t uid, gid_t gid) STORE_CHECK_RESULT;
 int store_place_missing(const char *path, char *why)
     STORE_CHECK_RESULT;
 
+/* "<path>": <name>: <rc in words>, and which limit is behind it. */
+void store_why_failed(char *why, const char *path, const char *name, int rc);
+
 /* "<path>": <what>, cut at the end of the buffer. */
 __attribute__((format(printf, 3, 4)))
 void store_why(char *why, const char *path,
