@@ -72,10 +72,11 @@ sub page {
     my %header = $head =~ /^([\w-]+): *(.*)$/gm;
     my ($user, $name, $roles) =
         map { escape($header{"X-Session-$_"} // '') } qw(User Name Roles);
-
-    ($path, $head) = map { escape($_) } $path, $head;
-
     my $facts = $roles eq '' ? 'without a role' : "with the roles $roles";
+    my $session = escape(join "\n", $head =~ /^(X-Session-.*)$/gm);
+    my $others = escape($head =~ s/^X-Session-.*\n//gmr);
+
+    $path = escape($path);
 
     return <<"END";
 <!doctype html>
@@ -91,8 +92,10 @@ sub page {
 are stands in the headers of the request.</p>
 <p><a href="/dashboard">Your sessions</a> <a href="/admin/">For admins</a>
 <a href="/sign_out">Sign out</a></p>
-<h2>What the app received</h2>
-<pre>$head</pre>
+<h2>What nginx says</h2>
+<pre>$session</pre>
+<h2>What else came with the request</h2>
+<pre>$others</pre>
 </main>
 </html>
 END
