@@ -38,10 +38,12 @@ store_init(const store_options_t *options, uid_t uid, gid_t gid,
     char why[STORE_WHY_CHARS])
 {
     int            rc, lock, there;
+    size_t         map_size;
     store_place_t  place;
     store_owner_t  owner;
 
     why[0] = '\0';
+    map_size = options->map_size ? options->map_size : STORE_MAP_SIZE;
 
     rc = store_place_path(&place, options->path, why);
     if (rc != STORE_OK) {
@@ -66,8 +68,7 @@ store_init(const store_options_t *options, uid_t uid, gid_t gid,
     rc = store_init_owner(&place, &owner, &there, why);
 
     if (rc == STORE_OK) {
-        rc = store_init_files(&place, there, options->map_size ? options->map_size
-                                                        : STORE_MAP_SIZE, why);
+        rc = store_init_files(&place, there, map_size, why);
         (void) close(owner.fd);
     }
 

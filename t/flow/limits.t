@@ -68,7 +68,8 @@ sub limited {
     # of addresses: none of the two maps, or one
 
     for my $kib (1_000_000, 70_000_000, 130_000_000) {
-        ($code, $text) = limited("--as=" . $kib * 1024, 'stat', '--store', $store);
+        ($code, $text) = limited('--as=' . $kib * 1024, 'stat',
+                                 '--store', $store);
         is $code, 4, "$kib KiB of addresses are too few";
         like $text, $addresses, 'in these words';
         is $text =~ $addresses && $1, $kib * 1024, 'with the number';

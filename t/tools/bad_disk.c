@@ -6,11 +6,17 @@
  * store's databases ("*.mdb") and for nothing else:
  *
  *   full      writing fails with ENOSPC, half of what was asked written
+ *   events    the same for events.v1.mdb alone
  *   sync      fdatasync() fails with EIO
  *   meta      writing a meta page fails with EIO, pages are written
  *   hold      fdatasync() does not return
  *   lock      the owner of a lock has died, and pthread_mutex_consistent()
  *             fails: the lock is of no use to anybody any more
+ *
+ * and for backups that sessionctl makes ("*.part"):
+ *
+ *   part      after the first 64 KiB writing fails with ENOSPC
+ *   wait      it does not return, and $BAD_DISK.hold.PID is made
  *
  * Every call of fdatasync() first appends a byte to $BAD_DISK.calls; one that
  * is held has made $BAD_DISK.hold.PID.
@@ -29,6 +35,8 @@
 
 /* of LMDB: from the map size to the transaction; a page is 4096 bytes */
 #define BAD_META_MAX  512
+
+#define BAD_PART      65536
 
 
 static char  bad_control[512];
@@ -101,15 +109,39 @@ bad_mark(const char *name)
 
 
 static int
-bad_database(int fd)
+bad_named(int fd, const char *end)
 {
     char     link[64], path[4096];
+    size_t   len;
     ssize_t  n;
 
+    len = strlen(end);
     snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
     n = readlink(link, path, sizeof(path));
 
-    return n > 4 && memcmp(path + n - 4, ".mdb", 4) == 0;
+    return n > (ssize_t) len && memcmp(path + n - len, end, len) == 0;
+}
+
+
+static void
+bad_wait(const char *word)
+{
+    char             name[560];
+    struct timespec  pause;
+
+    if (!bad_says(word)) {
+        return;
+    }
+
+    pause.tv_sec = 0;
+    pause.tv_nsec = 2000000;
+
+    snprintf(name, sizeof(name), "%s.%d", bad_hold, (int) getpid());
+    bad_mark(name);
+
+    while (bad_says(word)) {
+        nanosleep(&pause, NULL);
+    }
 }
 
 
@@ -120,7 +152,9 @@ pwrite(int fd, const void *data, size_t n, off_t at)
 
     *(void **) &real = dlsym(RTLD_NEXT, "pwrite");
 
-    if (bad_says("full") && bad_database(fd)) {
+    if ((bad_says("full") && bad_named(fd, ".mdb"))
+        || (bad_says("events") && bad_named(fd, "events.v1.mdb")))
+    {
 
         if (real(fd, data, n / 2, at) == -1) {
             return -1;
@@ -130,7 +164,7 @@ pwrite(int fd, const void *data, size_t n, off_t at)
         return -1;
     }
 
-    if (n < BAD_META_MAX && bad_says("meta") && bad_database(fd)) {
+    if (n < BAD_META_MAX && bad_says("meta") && bad_named(fd, ".mdb")) {
         errno = EIO;
         return -1;
     }
@@ -139,27 +173,45 @@ pwrite(int fd, const void *data, size_t n, off_t at)
 }
 
 
+ssize_t
+write(int fd, const void *data, size_t n)
+{
+    off_t      at;
+    ssize_t  (*real)(int, const void *, size_t);
+
+    *(void **) &real = dlsym(RTLD_NEXT, "write");
+
+    if (bad_control[0] == '\0' || !bad_named(fd, ".part")) {
+        return real(fd, data, n);
+    }
+
+    at = lseek(fd, 0, SEEK_CUR);
+
+    if (at < BAD_PART && at + (off_t) n > BAD_PART) {
+        return real(fd, data, (size_t) (BAD_PART - at));
+    }
+
+    if (at >= BAD_PART && bad_says("part")) {
+        errno = ENOSPC;
+        return -1;
+    }
+
+    if (at >= BAD_PART) {
+        bad_wait("wait");
+    }
+
+    return real(fd, data, n);
+}
+
+
 int
 fdatasync(int fd)
 {
-    int             (*real)(int);
-    char              name[560];
-    struct timespec   pause;
+    int  (*real)(int);
 
-    pause.tv_sec = 0;
-    pause.tv_nsec = 2000000;
-
-    if (bad_control[0] != '\0' && bad_database(fd)) {
+    if (bad_control[0] != '\0' && bad_named(fd, ".mdb")) {
         bad_mark(bad_calls);
-
-        if (bad_says("hold")) {
-            snprintf(name, sizeof(name), "%s.%d", bad_hold, (int) getpid());
-            bad_mark(name);
-        }
-
-        while (bad_says("hold")) {
-            nanosleep(&pause, NULL);
-        }
+        bad_wait("hold");
 
         if (bad_says("sync")) {
             errno = EIO;
