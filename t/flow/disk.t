@@ -96,7 +96,7 @@ for (['full', 'a full disk'], ['sync', 'a disk that cannot sync']) {
     is $r->code, 503, "$name: a sign-in is 503";
     is_deeply [grep { /\A$cookie=/ } $r->header('Set-Cookie')], [],
         'and nobody is given a session';
-    is try_in('cat', 'wrong')->code, 401, 'a wrong password is one all the same';
+    is try_in('cat', 'wrong')->code, 401, 'a wrong password is one';
     is sign_out($ann), 503, 'a sign-out is 503 and not done';
     is private($ann->{token}), 200, 'the session lives';
     is private($ben->{token}), 200, 'like all others';
@@ -168,7 +168,7 @@ SKIP: {
     is sign_out($ann), 200, 'people sign out';
     is private($ann->{token}), 401, 'which counts';
 
-    is(($t->sessionctl('user', 'disable', 'ben'))[0], 0, 'an operator disables');
+    is(($t->sessionctl('user', 'disable', 'ben'))[0], 0, 'ben is disabled');
     is private($ben->{token}), 401, 'which counts';
     $t->sessionctl('user', 'enable', 'ben');
 
