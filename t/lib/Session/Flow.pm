@@ -195,6 +195,10 @@ sub test_config {
                    "$self->{dir}/logs/error.log", '-c',
                    "$self->{dir}/nginx.conf");
     local $ENV{PATH} = "$ENV{PATH}:/usr/sbin:/sbin";
+
+    unshift @command, "LD_PRELOAD='$ENV{TEST_NGINX_LD_PRELOAD}'"
+        if $ENV{TEST_NGINX_LD_PRELOAD};
+
     my $text = `@command 2>&1`;
 
     return $? >> 8, $text;
