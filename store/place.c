@@ -9,6 +9,10 @@
 #include "place.h"
 
 
+/* of the names that store_look() looks for; LMDB makes the others */
+#define STORE_LOOK_NEEDED  4
+
+
 static int store_place_mode(const char *path, const struct stat *st,
     char *why);
 static int store_place_stat(const store_place_t *place, const char *name,
@@ -289,7 +293,8 @@ store_look(const char *path, char why[STORE_WHY_CHARS])
 
     static const char *const  names[] = {
         STORE_FILE_OWNER, STORE_FILE_LOCK, STORE_FILE_SESSIONS,
-        STORE_FILE_EVENTS
+        STORE_FILE_EVENTS, STORE_FILE_SESSIONS "-lock",
+        STORE_FILE_EVENTS "-lock"
     };
 
     rc = store_place_path(&place, path, why);
@@ -322,6 +327,10 @@ store_look(const char *path, char why[STORE_WHY_CHARS])
         (void) snprintf(name, sizeof(name), "%s/%s", place.path, names[i]);
 
         if (lstat(name, &file) == -1) {
+
+            if (errno == ENOENT && i >= STORE_LOOK_NEEDED) {
+                continue;
+            }
 
             if (errno == ENOENT) {
                 return store_place_missing(place.path, why);

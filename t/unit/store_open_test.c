@@ -308,7 +308,9 @@ test_unsafe_modes(void **state)
     named(f, STORE_FILE_SESSIONS "-lock", path);
     assert_int_equal(chmod(path, 0666), 0);
     assert_int_equal(fixture_child(child_open, f), -STORE_UNSAFE);
+    assert_int_equal(store_look(f->path, f->why), STORE_UNSAFE);
     assert_int_equal(chmod(path, 0600), 0);
+    assert_int_equal(store_look(f->path, f->why), STORE_OK);
 
     /* links: to the directory, with a slash, and in it */
 
