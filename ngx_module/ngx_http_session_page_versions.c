@@ -16,6 +16,10 @@ static void ngx_http_session_page_versions_text(text_json_t *json,
     const char *name, const char *value);
 
 
+const char  ngx_http_session_built[] =
+    "ngx_session " NGX_HTTP_SESSION_VERSION " for nginx/" NGINX_VERSION;
+
+
 ngx_int_t
 ngx_http_session_page_versions_handler(ngx_http_request_t *r)
 {
