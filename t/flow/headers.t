@@ -277,7 +277,7 @@ is $c->get('/private', @alice)->code, 200, 'the session is still there';
         my $page = $client->get('/dashboard', Accept => 'text/html')->body;
         my $json = $client->get('/dashboard', Accept => 'application/json');
 
-        unlike $page, qr/2J|\{\{x|<\/script>\{/, 'is not on the page';
+        unlike $page, qr/\[2J|\{\{x|<\/script>\{/, 'is not on the page';
         ok eval { JSON::PP->new->utf8->decode($json->body) }, 'nor in JSON'
             or diag $@, $json->body;
     }
