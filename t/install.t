@@ -78,7 +78,9 @@ my $nginx = spew("$dir/nginx", <<"END");
 #!/bin/sh
 cat >&2 << 'SAID'
 nginx version: nginx/1.99.3
-configure arguments: --prefix=$dir/etc/nginx --with-threads --user=webby --conf-path=$dir/etc/nginx/nginx.conf --modules-path=$dir/lib/nginx/modules
+configure arguments: --with-threads --user=webby @{[ join ' ',
+    "--prefix=$dir/etc/nginx", "--conf-path=$dir/etc/nginx/nginx.conf",
+    "--modules-path=$dir/lib/nginx/modules" ]}
 SAID
 END
 
