@@ -308,6 +308,7 @@ ngx_http_session_writer_start(ngx_http_session_writer_t *w)
 
     if (ngx_thread_task_post(w->pool, &w->task) == NGX_OK) {
         w->running = 1;
+        w->posted = ngx_current_msec;
         w->duty_next = !w->on_duty;
 
         return;
@@ -371,6 +372,12 @@ ngx_http_session_writer_done(ngx_event_t *ev)
 
     w = ev->data;
     w->running = 0;
+
+    if (w->stuck) {
+        w->stuck = 0;
+        ngx_log_error(NGX_LOG_NOTICE, w->log, 0,
+                      "session: the store is written again");
+    }
 
     if (w->on_duty) {
         duty = w->duty;

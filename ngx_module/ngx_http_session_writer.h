@@ -43,6 +43,7 @@ typedef struct {
     ngx_http_session_duty_t        duty;
     ngx_uint_t                     on_duty;     /* it is the duty */
     ngx_atomic_t                   ended;       /* the thread's last word */
+    ngx_msec_t                     posted;
 
     ngx_event_t                    alive;
     ngx_event_t                    deadline;
@@ -53,6 +54,7 @@ typedef struct {
     unsigned                       running:1;
     unsigned                       duty_next:1; /* a batch has gone before */
     unsigned                       spare_due:1; /* the pause is over */
+    unsigned                       stuck:1;     /* so was said in the log */
     unsigned                       exited:1;
 } ngx_http_session_writer_t;
 

@@ -134,6 +134,19 @@ ngx_http_session_writer_deadline_handler(ngx_event_t *ev)
         op->outcome = NGX_HTTP_SESSION_OP_BUSY;
     }
 
+    /* a disk that hangs, or another process that stands still in a commit */
+
+    if (w->running && !w->stuck
+        && ngx_current_msec - w->posted >= w->timeout)
+    {
+        w->stuck = 1;
+
+        ngx_log_error(NGX_LOG_CRIT, w->log, 0,
+                      "session: the store could not be written for %M ms: "
+                      "its disk or another process holds it up",
+                      ngx_current_msec - w->posted);
+    }
+
     /* the batch neither ends nor changes while the event thread is here */
 
     for (i = 0; w->running && i < w->n; i++) {

@@ -28,38 +28,9 @@ my ($still, $other);
 
 ok $t->wait_for(sub { 2 == (($still, $other) = $t->workers) }), 'two workers';
 
-my ($ann, $ben) = map { $t->signed_in($_) } qw(ann ben);
+my ($ann, $ben, $late) = map { $t->signed_in($_) } qw(ann ben ann);
 
-# until the start's own commits are over
-my ($last, $since) = (-1, 0);
-
-ok $t->wait_for(sub {
-    my %stat = $t->sessionctl('stat', '--json') =~ /"(\w+)":(\d+)/g;
-
-    ($last, $since) = (commits(), time) if commits() != $last;
-
-    return time - $since > 0.5
-           && $stat{change_last} == $stat{change_copied};
-}, 60), 'calm';
-
-# only $still can take the sign-out
-kill STOP => $other;
-stopped($other);
-
-my $before = commits();
-
-$t->write_file('disk', 'hold');
-$ann->open;
-$ann->send($ann->format('POST', '/sign_out', Accept => 'application/json',
-    'X-CSRF-Token' => $ann->{csrf},
-    'Content-Type' => 'application/x-www-form-urlencoded', body => ''));
-
-ok $t->wait_for(sub { commits() > $before }, 60), 'it is in a commit';
-
-kill STOP => $still;
-stopped($still);
-kill CONT => $other;
-unlink $control;
+stands_still($ann);
 
 my @codes = map { (private($ben), $t->client->get('/up')->code) } 1 .. 50;
 
@@ -72,11 +43,74 @@ kill CONT => $still;
 like $ann->receive->code, qr/\A(?:200|303)\z/, 'it goes on and answers';
 is private($ann), 401, 'what it answered holds';
 is private($ben), 200, 'of one session';
+# longer than anybody waits
+
+my $from = $t->log_size;
+
+$t->allow(qr/its disk or another process holds it up/);
+stands_still($late);
+send_out($ben);
+
+is $ben->receive->code, 503, 'a change that waits for it too long: 503';
+ok $t->wait_log(qr/\[crit\] $other#.*could not be written for \d+ ms/, $from),
+    'and an alarm';
+is private($ben), 200, 'it has not happened yet';
+
+kill CONT => $still;
+
+ok $t->wait_log(qr/\[notice\] $other#.*the store is written again/, $from),
+    'which ends';
+ok $t->wait_for(sub { private($ben) == 401 }, 30), 'then it is done';
+
 like scalar($t->sessionctl('check')), qr/\A(?!.*damaged)/s,
     'the store is whole';
 
 $t->done;
 
+
+# When this returns, $still is stopped in the middle of the client's sign-out,
+# and $other runs.
+
+sub stands_still {
+    my ($client) = @_;
+    my ($last, $since) = (-1, 0);
+
+    # until there are no commits but ours
+
+    ok $t->wait_for(sub {
+        my %stat = $t->sessionctl('stat', '--json') =~ /"(\w+)":(\d+)/g;
+
+        ($last, $since) = (commits(), time) if commits() != $last;
+
+        return time - $since > 0.5
+               && $stat{change_last} == $stat{change_copied};
+    }, 60), 'calm';
+
+    # only $still can take it
+    kill STOP => $other;
+    stopped($other);
+
+    my $before = commits();
+
+    $t->write_file('disk', 'hold');
+    send_out($client);
+
+    ok $t->wait_for(sub { commits() > $before }, 60), 'it is in a commit';
+
+    kill STOP => $still;
+    stopped($still);
+    kill CONT => $other;
+    unlink $control;
+}
+
+sub send_out {
+    my ($client) = @_;
+
+    $client->open;
+    $client->send($client->format('POST', '/sign_out',
+        Accept => 'application/json', 'X-CSRF-Token' => $client->{csrf},
+        'Content-Type' => 'application/x-www-form-urlencoded', body => ''));
+}
 
 sub commits { return slurp("$control.calls") =~ tr/s// }
 
