@@ -71,10 +71,8 @@ async function signIn(page) {
     await shoot(page, 'sign_in');
     await field.fill(password);
 
-    const there = page.waitForEvent('framenavigated');
-
-    await field.press('Enter');
-    await there;
+    await Promise.all([page.waitForEvent('framenavigated'),
+                       field.press('Enter')]);
     await page.waitForLoadState();
 }
 
