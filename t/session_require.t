@@ -375,3 +375,16 @@ Connection: Upgrade, close
 Upgrade: websocket
 Accept: text/html
 --- error_code: 401
+
+=== TEST 37: several roles are and, whichever is missing
+--- config
+location /t { session_require role=auditor role=admin; root html; }
+--- user_files
+>>> t
+secret
+--- session: bob
+--- request
+GET /t
+--- error_code: 403
+--- response_body_unlike
+secret
