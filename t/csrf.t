@@ -655,3 +655,14 @@ Upgrade: websocket
 Connection: close, Upgrade
 Origin: http://localhost
 --- error_code: 401
+
+
+
+=== TEST 66: signing in: the token in a header, the cookie is missing
+--- session:
+--- request
+POST /sign_in
+login=&password=
+--- more_headers
+X-CSRF-Token: $TEST_NGINX_PRE_CSRF
+--- error_code: 403
