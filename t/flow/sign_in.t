@@ -173,6 +173,13 @@ my $workers = each_worker($t);
         }
     }
 
+    my ($one, $two) = map {
+        $c->get('/sign_in', Accept => 'text/html')->body
+            =~ /name="_csrf" value="([^"]{43})/
+    } 1, 2;
+
+    isnt $one, $two, 'a token has a mask of its own each time';
+
     my $r = $c->post('/sign_in', { _csrf => $csrf }, Cookie => '',
                      Accept => 'application/json');
     is $r->code, 403, 'the token without its cookie';
