@@ -270,3 +270,16 @@ X-HTTP-Method-Override: POST
 GET /dashboard
 --- error_code: 403
 --- response_body_like: You may not see this
+
+
+
+=== TEST 18: sessions that are over and not swept yet are not shown
+--- config
+    location = /dashboard { session_page dashboard; }
+--- session
+alice
+alice created=-700000
+alice created=-7000 idle=300
+--- request
+GET /dashboard
+--- response_body_like: <span class="count">1</span>

@@ -215,3 +215,14 @@ location = /sign_in { session_page sign_in; }
 GET /t?a=<b>
 --- response_body chomp
 /sign_in?return_to=/t%3Fa%3D%3Cb%3E
+
+=== TEST 19: an error_page that is the sign-in page names the cookie once
+--- config
+location /t { session_require user; error_page 401 /sign_in; root html; }
+location = /sign_in { session_page sign_in; }
+--- session: alice end=sign_out
+--- request
+GET /t
+--- error_code: 401
+--- raw_response_headers_like: Set-Cookie: __Host-session=; Max-Age=0
+--- raw_response_headers_unlike: (?s)(Set-Cookie: __Host-session=).*\1

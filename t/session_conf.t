@@ -537,3 +537,20 @@ GET /t
 open
 --- error_log
 sessionctl init
+
+=== TEST 61: the store is down: the sign-in page says so and keeps the cookie
+--- bare
+--- http_config
+session_store /nonexistent/store;
+session_keys $TEST_NGINX_KEYS;
+--- config
+location = /sign_in { session_page sign_in; }
+--- session: alice
+--- request
+GET /sign_in
+--- more_headers
+Accept: text/html
+--- error_code: 503
+--- raw_response_headers_unlike: Set-Cookie: __Host-session=
+--- error_log
+sessionctl init

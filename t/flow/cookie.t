@@ -60,6 +60,14 @@ is who($token), 'valid alice', 'as it was given';
     is_deeply [sort keys %said], ['bad_signature ', 'unknown_key '],
         'another bit: nobody';
     is $said{'unknown_key '}, 8, 'the first byte names the key';
+
+    vec($bytes, 0, 1) ^= 1;
+
+    my $r = $client->get('/private',
+                         Cookie => "$cookie=" . encode_base64url($bytes));
+
+    is $r->code, 401, 'of a key that is not loaded';
+    is $r->header('Set-Cookie'), undef, 'it stays: the key may still come';
 }
 
 for my $at (0 .. length($token) - 1) {
@@ -194,12 +202,18 @@ for my $byte (0, 1, 8, 11, 12, 0x1b, 0x7f, 0x80, 0xa0, 0xff) {
 {
     my $early = $t->session('bob', created => 3600);
 
+    is $client->get('/private', Cookie => "$cookie=$_")->code, 401,
+        'nobody at all'
+        for '', 'junk', 'A' x 72, $token =~ s/.\z/$& eq 'A' ? 'B' : 'A'/er;
     is $client->get('/private', Cookie => "$cookie=$early->{token}")->code,
         401, 'made an hour from now: nobody';
     ok $t->wait_for(sub {
         grep { /"type":4,.*"reason":-10,/ && ref_of($_) eq $early->{ref} }
              split /^/, scalar $t->sessionctl('dump');
     }), 'and it is written down';
+    is join('', grep { /"type":4,/ && ref_of($_) ne $early->{ref} }
+                     split /^/, scalar $t->sessionctl('dump')),
+        '', 'strangers are not';
     is who($token), 'valid alice', 'another session is not concerned';
 }
 
