@@ -9,12 +9,17 @@
 #include "env.h"
 
 
+#define STORE_ENV_EMPTY_PAGES  2        /* of meta, and nothing else */
+
+
+static int store_env_empty(int fd, const struct stat *st);
 static int store_env_take(const struct stat *st, size_t map_size,
     store_env_t **env);
 static int store_env_create(const struct stat *st, size_t map_size,
     store_env_t **env);
 static int store_env_start(store_env_t *env, const char *path,
     const struct stat *st);
+static int store_env_settle(store_env_t *env);
 
 
 /* Everything LMDB ever opened here.  Also keeps a failed handle reachable: it
@@ -53,7 +58,14 @@ store_env_open(const store_place_t *place, const char *name, size_t map_size,
         rc = errno;
         store_why(why, place->path, "%s: %s", name, store_strerror(rc));
 
-    } else if (!create || st.st_size) {
+    } else if (create && store_env_empty(fd, &st)) {
+
+        if (st.st_size && ftruncate(fd, 0) == -1) {
+            rc = errno;
+            store_why(why, place->path, "%s: %s", name, store_strerror(rc));
+        }
+
+    } else {
         rc = store_metapage_check(fd, map_size, place->path, name, why);
     }
 
@@ -78,6 +90,10 @@ store_env_open(const store_place_t *place, const char *name, size_t map_size,
             (void) snprintf(path, sizeof(path), "%s/%s", place->path, name);
             rc = store_env_start(env, path, &st);
         }
+
+        if (rc == STORE_OK && create) {
+            rc = store_env_settle(env);
+        }
     }
 
     if (rc != STORE_OK) {
@@ -88,6 +104,15 @@ store_env_open(const store_place_t *place, const char *name, size_t map_size,
     *out = env;
 
     return STORE_OK;
+}
+
+
+/* New, or what an init left that did not get to its first commit. */
+static int
+store_env_empty(int fd, const struct stat *st)
+{
+    return st->st_size <= STORE_ENV_EMPTY_PAGES * sysconf(_SC_PAGESIZE)
+           && store_metapage_unused(fd);
 }
 
 
@@ -233,6 +258,30 @@ failed:
 
     env->dev = 0;
     env->ino = 0;
+
+    return rc;
+}
+
+
+/*
+ * LMDB writes the meta pages of a new file and goes on without a sync.  With
+ * one, a file of more than these two pages has them, whenever the power went,
+ * and one of no more holds nothing yet.
+ */
+static int
+store_env_settle(store_env_t *env)
+{
+    int  rc, fd;
+
+    rc = mdb_env_get_fd(env->env, &fd);
+
+    if (rc == 0 && fsync(fd) == -1) {
+        rc = errno;
+    }
+
+    if (rc != 0) {
+        store_env_park(env);
+    }
 
     return rc;
 }

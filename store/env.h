@@ -106,6 +106,9 @@ struct store_s {
  * STORE_CORRUPT or STORE_VERSION.  Reads the two meta pages and the roots. */
 int store_metapage_check(int fd, size_t map_size, const char *path,
     const char *name, char *why) STORE_CHECK_RESULT;
+/* 1 when no transaction was ever committed: each meta page is as LMDB writes
+ * it first, or zeros stand where the disk had not got it yet. */
+int store_metapage_unused(int fd);
 
 
 /* env.c; open.lock must be held for these three.  With `create` a missing or

@@ -10,6 +10,7 @@
 
 static int store_init_directory(const store_place_t *place, uid_t uid,
     gid_t gid, char *why);
+static int store_init_above(const store_place_t *place, int dir);
 static int store_init_own(const store_place_t *place, int dir, int fresh,
     uid_t uid, gid_t gid, char *why);
 static int store_init_empty(int dir);
@@ -29,9 +30,10 @@ static int store_init_id(MDB_txn *txn, const store_env_t *env,
 
 
 /*
- * Whatever is missing is made; nothing is ever removed or overwritten.  So
- * init that was killed half-way goes on where it stopped, and a backup copied
- * into an empty directory gets the files around it.
+ * Whatever is missing is made; nothing that was committed is ever removed or
+ * overwritten.  So init that was killed half-way, or whose machine lost power,
+ * goes on where it stopped, and a backup copied into an empty directory gets
+ * the files around it.
  */
 int
 store_init(const store_options_t *options, uid_t uid, gid_t gid,
@@ -157,11 +159,58 @@ store_init_directory(const store_place_t *place, uid_t uid, gid_t gid,
         return rc == ENOTDIR || rc == ELOOP ? STORE_UNSAFE : rc;
     }
 
-    rc = store_init_own(place, dir, fresh, uid, gid, why);
+    rc = store_init_above(place, dir);
+
+    if (rc != STORE_OK) {
+        store_why(why, place->path, "the directory above: %s",
+                  store_strerror(rc));
+
+    } else {
+        rc = store_init_own(place, dir, fresh, uid, gid, why);
+    }
 
     (void) close(dir);
 
     return rc;
+}
+
+
+/*
+ * The name of a new directory stands in the one above, and a machine that
+ * loses power may forget it with all that is in it.  One that an earlier init
+ * made may not be there for good either.  Where the one above may not be
+ * opened, its whole file system is synced.
+ */
+static int
+store_init_above(const store_place_t *place, int dir)
+{
+    int     rc, fd;
+    char    above[STORE_PATH_MAX + 1];
+    char   *slash;
+
+    memcpy(above, place->path, strlen(place->path) + 1);
+    slash = strrchr(above, '/');
+
+    if (slash == NULL) {
+        memcpy(above, ".", 2);
+
+    } else {
+        slash[slash == above] = '\0';
+    }
+
+    fd = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd == -1) {
+        return syncfs(dir) == -1 ? errno : STORE_OK;
+    }
+
+    rc = fsync(fd) == -1 ? errno : STORE_OK;
+
+    (void) close(fd);
+
+    /* some file systems cannot */
+
+    return rc == EINVAL || rc == EROFS ? STORE_OK : rc;
 }
 
 

@@ -21,6 +21,7 @@
 #define STORE_META_VERSION     1
 #define STORE_META_PAGES       2
 #define STORE_META_BYTES       152
+#define STORE_META_FIRST_BYTES  24       /* the same in all files */
 
 #define STORE_META_FLAGS_AT    10
 #define STORE_META_MAGIC_AT    16
@@ -128,6 +129,53 @@ store_metapage_check(int fd, size_t map_size, const char *path,
     }
 
     return STORE_OK;
+}
+
+
+int
+store_metapage_unused(int fd)
+{
+    int       i;
+    size_t    j, n;
+    ssize_t   got;
+    uint8_t   first[STORE_META_FIRST_BYTES], buf[STORE_META_BYTES];
+    uint16_t  flags;
+    uint32_t  magic, version;
+
+    flags = STORE_PAGE_META;
+    magic = STORE_META_MAGIC;
+    version = STORE_META_VERSION;
+
+    memset(first, 0, sizeof(first));
+    memcpy(first + STORE_META_FLAGS_AT, &flags, sizeof(flags));
+    memcpy(first + STORE_META_MAGIC_AT, &magic, sizeof(magic));
+    memcpy(first + STORE_META_VERSION_AT, &version, sizeof(version));
+
+    for (i = 0; i < STORE_META_PAGES; i++) {
+        first[0] = (uint8_t) i;
+        memset(buf, 0, sizeof(buf));
+
+        got = pread(fd, buf, sizeof(buf), i * sysconf(_SC_PAGESIZE));
+
+        if (got == -1) {
+            return 0;
+        }
+
+        n = sizeof(first);
+
+        for (j = 0; j < sizeof(buf); j++) {
+
+            if (buf[j] == 0) {
+                continue;
+            }
+
+            if ((j < n && buf[j] != first[j]) || j >= STORE_META_TXN_AT) {
+                return 0;
+            }
+        }
+    }
+
+    return 1;
 }
 
 
