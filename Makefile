@@ -62,15 +62,23 @@ $(B)/asan/%.o: %.c $(STORE_HDRS) $(TEXT_HDRS)
 	$(CC) $(CFLAGS_STORE) $(SANITIZE) $(INCS) -c -o $@ $<
 
 
-# what suites use to make stores, users, sessions and tokens
+# what suites use to make stores, users, sessions and tokens, and to look at
+# what a machine that loses power leaves of a store
 
-mint: $(B)/mint
+mint: $(B)/mint $(B)/power_cut
 
 MINT_OBJS := $(B)/obj/t/tools/mint.o $(B)/obj/t/tools/mint_world.o
 
 $(MINT_OBJS): t/tools/mint.h
 
 $(B)/mint: $(MINT_OBJS) $(STORE_OBJS)
+	$(CC) $(CFLAGS_OPT) -o $@ $^ $(LIBS_STORE)
+
+POWER_OBJS := $(patsubst %.c,$(B)/obj/%.o,$(wildcard t/tools/power_*.c))
+
+$(POWER_OBJS): $(wildcard t/tools/power_*.h)
+
+$(B)/power_cut: $(POWER_OBJS) $(STORE_OBJS)
 	$(CC) $(CFLAGS_OPT) -o $@ $^ $(LIBS_STORE)
 
 
