@@ -118,7 +118,7 @@ ngx_http_session_duty_tick(ngx_event_t *ev)
     d = ngx_http_session_duties;
 
     if (ngx_http_session_worker->store == NULL) {
-        if (ngx_http_session_worker->lost || ngx_exiting) {
+        if (ngx_http_session_worker->lost == STORE_LOST_ALL || ngx_exiting) {
             return;
         }
 

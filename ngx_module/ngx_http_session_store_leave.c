@@ -5,6 +5,9 @@
  * one process.  So the worker answers 503 and ends itself, as SIGQUIT ends it,
  * and the master starts another one, which opens the store afresh.
  *
+ * What has befallen the events alone is no reason for 503: their worker goes on
+ * until it is half a minute old.
+ *
  * Until it has ended, nobody accepts in its place, so what it serves gets five
  * seconds: worker_shutdown_timeout, unless that is less.  A worker that has
  * only just been started stays for five seconds first, because the master
@@ -18,10 +21,15 @@
 #include "ngx_http_session_store_worker.h"
 
 
-#define NGX_HTTP_SESSION_LEAVE_AFTER    5000    /* ms after the start */
-#define NGX_HTTP_SESSION_LEAVE_TIMEOUT  5000    /* ms for what is served */
+/* ms after the start; where only the audit waits there is time */
+#define NGX_HTTP_SESSION_LEAVE_AFTER         5000
+#define NGX_HTTP_SESSION_LEAVE_AFTER_EVENTS  30000
+
+#define NGX_HTTP_SESSION_LEAVE_TIMEOUT       5000   /* ms for what is served */
 
 
+static void ngx_http_session_store_leave_timer(
+    ngx_http_session_worker_t *worker);
 static void ngx_http_session_store_leave(ngx_event_t *ev);
 
 
@@ -45,42 +53,66 @@ ngx_http_session_store_leave_init(ngx_http_session_worker_t *worker)
 ngx_int_t
 ngx_http_session_store_is_lost(const char *what, int rc)
 {
-    ngx_msec_t                  age;
+    store_lost_t                lost;
     ngx_http_session_worker_t  *worker;
 
     worker = ngx_http_session_worker;
 
-    if (worker->lost) {
+    if (worker->lost == STORE_LOST_ALL) {
         return 1;
     }
 
-    if (worker->store == NULL || !store_lost(worker->store, rc)) {
+    lost = worker->store ? store_lost(worker->store, rc) : STORE_LOST_NOT;
+
+    if (lost == STORE_LOST_NOT) {
         return 0;
     }
 
-    worker->lost = 1;
+    if (lost <= worker->lost) {
+        return 1;
+    }
+
+    worker->lost = lost;
 
     ngx_log_error(NGX_LOG_CRIT, worker->log, 0,
                   "session store \"%s\" could not %s: %s; %s",
                   worker->path, what, store_strerror(rc),
-                  ngx_process == NGX_PROCESS_SINGLE
+                  ngx_process != NGX_PROCESS_SINGLE
+                  ? "this worker ends, and the next one opens it again"
+                  : lost == STORE_LOST_ALL
                   ? "all that needs it is answered 503 until nginx is started "
                     "again"
-                  : "this worker ends, and the next one opens it again");
+                  : "its audit waits until nginx is started again");
 
-    ngx_http_session_store_note(store_strerror(rc));
-
-    if (ngx_process == NGX_PROCESS_SINGLE) {
-        return 1;
+    if (lost == STORE_LOST_ALL) {
+        ngx_http_session_store_note(store_strerror(rc));
     }
+
+    if (ngx_process != NGX_PROCESS_SINGLE) {
+        ngx_http_session_store_leave_timer(worker);
+    }
+
+    return 1;
+}
+
+
+static void
+ngx_http_session_store_leave_timer(ngx_http_session_worker_t *worker)
+{
+    ngx_msec_t  age, after;
 
     age = ngx_current_msec - worker->started;
 
-    ngx_add_timer(&worker->leave,
-                  (ngx_exiting || age >= NGX_HTTP_SESSION_LEAVE_AFTER)
-                  ? 1 : NGX_HTTP_SESSION_LEAVE_AFTER - age);
+    after = (worker->lost == STORE_LOST_ALL)
+            ? NGX_HTTP_SESSION_LEAVE_AFTER
+            : NGX_HTTP_SESSION_LEAVE_AFTER_EVENTS;
 
-    return 1;
+    if (worker->leave.timer_set) {
+        ngx_del_timer(&worker->leave);
+    }
+
+    ngx_add_timer(&worker->leave,
+                  (ngx_exiting || age >= after) ? 1 : after - age);
 }
 
 
@@ -89,7 +121,7 @@ ngx_http_session_store_is_lost(const char *what, int rc)
 void
 ngx_http_session_store_settle(void)
 {
-    if (ngx_http_session_worker->lost) {
+    if (ngx_http_session_worker->lost == STORE_LOST_ALL) {
         ngx_http_session_worker->store = NULL;
     }
 }

@@ -52,7 +52,7 @@ typedef struct {
     int                          applied;       /* worst result of a batch */
 
     /* ngx_http_session_store_leave.c */
-    ngx_uint_t                   lost;          /* for this process for ever */
+    store_lost_t                 lost;          /* to this process for ever */
     ngx_msec_t                   started;
     ngx_event_t                  leave;
     ngx_connection_t             dumb;          /* names the event's fd: -1 */

@@ -12,7 +12,7 @@ store_watch(store_t *store)
 }
 
 
-int
+store_lost_t
 store_lost(store_t *store, int rc)
 {
     switch (rc) {
@@ -28,14 +28,20 @@ store_lost(store_t *store, int rc)
         rc = ftruncate(store->owner.fd, 0);
         (void) rc;
 
-        return 1;
+        return STORE_LOST_ALL;
 
     case MDB_PANIC:
     case MDB_BAD_RSLOT:
+
+        /* an environment that had it has it in every transaction */
+
+        return store_ping(store) == STORE_OK ? STORE_LOST_EVENTS
+                                             : STORE_LOST_ALL;
+
     case STORE_REPLACED:
-        return 1;
+        return STORE_LOST_ALL;
 
     default:
-        return 0;
+        return STORE_LOST_NOT;
     }
 }

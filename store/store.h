@@ -532,15 +532,24 @@ int store_ping(store_t *store) STORE_CHECK_RESULT;
 int store_watch(store_t *store) STORE_CHECK_RESULT;
 
 /*
- * 1 for a result after which this process can do nothing with the store any
- * more but end: LMDB's fatal error (a meta page could not be written), a
- * reader slot that was given to somebody else, a write lock that nobody can
- * recover, files that were replaced.  Since neither the lock nor the place of
- * the files is this process's alone, the others get STORE_REPLACED from then
- * on where they need to, and store_open() is STORE_BUSY until all of them have
- * ended.  0 for everything else.  Any thread.
+ * [reader] Is this a result after which this process can do nothing with the
+ * store any more but end: LMDB's fatal error (a meta page could not be
+ * written), a reader slot that was given to somebody else, a write lock that
+ * nobody can recover, files that were replaced.  Since neither the lock nor the
+ * place of the files is this process's alone, the others get STORE_REPLACED
+ * from then on where they need to, and store_open() is STORE_BUSY until all of
+ * them have ended.
+ *
+ * STORE_LOST_EVENTS: sessions can be read and changed, only their audit waits;
+ * end when it suits.
  */
-int store_lost(store_t *store, int rc);
+typedef enum {
+    STORE_LOST_NOT = 0,
+    STORE_LOST_EVENTS,
+    STORE_LOST_ALL
+} store_lost_t;
+
+store_lost_t store_lost(store_t *store, int rc);
 
 
 /* ------------------------------------------------------------ changes --- */

@@ -186,6 +186,38 @@ sub works {
 }
 
 
+# ------------------------------------------------------ the audit alone ---
+
+{
+    my $ann = $t->signed_in('ann');
+    my $from = $t->log_size;
+    my @before = $t->workers;
+    my $c = prepared($t);
+
+    calm();
+    disk('audit');
+    $c->send(attempt($c, 'nobody', 'wrong'));
+
+    is $c->receive->code, 401, 'a meta page of the events: answers as ever';
+    ok $t->wait_log(qr/\[crit\].*MDB_PANIC.*$gone/, $from), 'and a line';
+
+    my @codes = map { private($ben->{token}) } 1 .. 20;
+
+    is scalar(grep { $_ != 200 } @codes), 0, 'everybody is known';
+    is sign_out($ann), 200, 'sessions end';
+    is private($ann->{token}), 401, 'which counts';
+    disk();
+
+    ok $t->wait_for(sub {
+        scalar $t->sessionctl('dump')
+            =~ /"record":"event","type":3,.*"login":"ann"/
+        && $t->workers == 2 && lines($from) == (() = slurp($t->log_file, $from)
+               =~ /worker process \d+ exited with code 0/g)
+    }, 60), 'later there is another worker, and the audit is written';
+    is lines($from), 1, 'it was said once';
+}
+
+
 # ------------------------------------------------------ a broken lock ---
 
 # A worker dies in a commit, and who takes its lock over fails at that.

@@ -5,10 +5,11 @@
  * $BAD_DISK names a file.  What it says, while it is there, holds for the
  * store's databases ("*.mdb") and for nothing else:
  *
- *   full      writing fails with ENOSPC, half of what was asked written
+ *   full      writing pages fails with ENOSPC, half of one written
  *   events    the same for events.v1.mdb alone
  *   sync      fdatasync() fails with EIO
- *   meta      writing a meta page fails with EIO, pages are written
+ *   meta      writing a meta page of sessions.v1.mdb fails with EIO
+ *   audit     one of events.v1.mdb
  *   hold      fdatasync() does not return
  *   lock      the owner of a lock has died, and pthread_mutex_consistent()
  *             fails: the lock is of no use to anybody any more
@@ -152,8 +153,9 @@ pwrite(int fd, const void *data, size_t n, off_t at)
 
     *(void **) &real = dlsym(RTLD_NEXT, "pwrite");
 
-    if ((bad_says("full") && bad_named(fd, ".mdb"))
-        || (bad_says("events") && bad_named(fd, "events.v1.mdb")))
+    if (n >= BAD_META_MAX
+        && ((bad_says("full") && bad_named(fd, ".mdb"))
+            || (bad_says("events") && bad_named(fd, "events.v1.mdb"))))
     {
 
         if (real(fd, data, n / 2, at) == -1) {
@@ -164,7 +166,10 @@ pwrite(int fd, const void *data, size_t n, off_t at)
         return -1;
     }
 
-    if (n < BAD_META_MAX && bad_says("meta") && bad_named(fd, ".mdb")) {
+    if (n < BAD_META_MAX
+        && ((bad_says("meta") && bad_named(fd, "sessions.v1.mdb"))
+            || (bad_says("audit") && bad_named(fd, "events.v1.mdb"))))
+    {
         errno = EIO;
         return -1;
     }
