@@ -313,7 +313,7 @@ sub around {
     $http .= "session_keys " . $t->keys . ";\n"
         if $block !~ /\bsession_keys\b/;
     $http .= "ssl_certificate $crt;\nssl_certificate_key $key;\n"
-        if $block =~ /\bssl\b/ && $block !~ /\bssl_certificate\b/;
+        if $block =~ /\bssl\b/;
     $http .= join '', map { "${_}_temp_path $dir/${_}_temp;\n" }
                           qw(client_body proxy fastcgi scgi uwsgi);
     $http .= "access_log off;\n";
