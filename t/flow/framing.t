@@ -60,6 +60,9 @@ my $head = "Host: localhost\r\nAccept: application/json\r\n"
 
 # -------------------------------------------------------------- methods ---
 
+# nginx itself answers, one that knows authorities other than one that does not
+my $connect = '400|405';
+
 for my $who ([], \@alice) {
     my $as = @$who ? 'alice' : 'nobody';
 
@@ -77,7 +80,8 @@ for my $who ([], \@alice) {
 
             my $r = $c->receive;
             my $right = $method =~ /[a-z]/ ? 400
-                      : $method =~ /TRACE|CONNECT/ ? 405
+                      : $method eq 'TRACE' ? 405
+                      : $method eq 'CONNECT' ? $connect
                       : $page ? 405 : !@$who ? 401
                       : $path eq '/app' ? 200 : 405;
 
@@ -98,8 +102,8 @@ for my $target ('/private', '/app', '/dashboard', '/actor') {
     unlike $said, qr/secret|alice|REQUEST|Host:/, "HTTP/0.9 $target: nothing";
 }
 
-is codes(all("CONNECT localhost:443 HTTP/1.1\r\n$head\r\n")), '400',
-    'CONNECT with an authority';
+like codes(all("CONNECT localhost:443 HTTP/1.1\r\n$head\r\n")),
+    qr/\A(?:$connect)\z/, 'CONNECT with an authority';
 is codes(all("OPTIONS * HTTP/1.1\r\n$head\r\n")), '400', 'OPTIONS *';
 
 
@@ -135,8 +139,10 @@ my @framing = (
     ['a vertical tab', "Transfer-Encoding: \x0bchunked", $chunked, 501],
     ['chunked', 'Transfer-Encoding: chunked', $chunked, 411],
     ['CHUNKED', 'Transfer-Encoding: CHUNKED', $chunked, 411],
+
+    # newer nginx wants whole line ends there
     ['chunks of line feeds', 'Transfer-Encoding: chunked',
-        $chunked =~ s/\r//gr, 411],
+        $chunked =~ s/\r//gr, '400|411'],
     ['chunks of no number', 'Transfer-Encoding: chunked', "x\r\n$chunked", 400],
     ['a chunk beyond all', 'Transfer-Encoding: chunked',
         "ffffffffffffffffff\r\n$chunked", 400],
@@ -147,7 +153,7 @@ for (@framing) {
     my $said = all("POST /sign_in HTTP/1.1\r\n$head$form\r\n$lines\r\n\r\n"
                    . $bytes);
 
-    like codes($said), qr/\A$code\b/, "$name: $code";
+    like codes($said), qr/\A(?:$code)\b/, "$name: $code";
     unlike codes($said), qr/[23]\d\d/, 'and nobody is signed in';
 }
 

@@ -195,7 +195,7 @@ my $c = $t->client;
 
 is($c->get('/word')->body, 'first', 'a request');
 is($c->get('/word')->body, 'first', 'another on the same connection');
-is(scalar($t->workers), 2, 'two workers');
+ok(Session::Wire::wait_until(sub { $t->workers == 2 }, 30), 'two workers');
 
 like($c->get('/app', 'X-Foo' => 'bar')->body, qr/^X-Foo: bar$/m,
      'the back end echoes headers');
