@@ -103,6 +103,13 @@ for my $refused (@refused) {
     like($run->{err}, qr/\Q$message\E/, 'said so');
 }
 
+for my $min (0, 7, 1025) {
+    $run = sessionctl('user', 'add', 'x', '--stdin', '--min', $min, @at,
+                      { stdin => "$password\n" });
+    is($run->{code}, 2, "--min $min");
+    like($run->{err}, qr/--min is 8 to 1024/, 'said so');
+}
+
 my @taken = (
     ['fifteen characters', "fifteen chars !\n", []],
     ['no line feed', 'fifteen chars !', []],
@@ -144,12 +151,14 @@ unlike($run->{seen}, qr/\Q$password\E/, 'never seen');
 like($run->{seen}, qr/user "tina" in realm "default" added/, 'added');
 like($run->{seen}, qr/(?<!-)\becho\b/, 'the terminal echoes again');
 
-$run = typed(['user', 'add', 'x', @at],
-             qr/Password for x: /, "$password\n",
-             qr/The same again/, "$password.\n");
-is($run->{code}, 1, 'typed differently');
-like($run->{seen}, qr/the two passwords differ/, 'said so');
-like($run->{seen}, qr/(?<!-)\becho\b/, 'the terminal echoes again');
+for my $again ("$password.", scalar reverse $password) {
+    $run = typed(['user', 'add', 'x', @at],
+                 qr/Password for x: /, "$password\n",
+                 qr/The same again/, "$again\n");
+    is($run->{code}, 1, 'typed differently');
+    like($run->{seen}, qr/the two passwords differ/, 'said so');
+    like($run->{seen}, qr/(?<!-)\becho\b/, 'the terminal echoes again');
+}
 
 $run = typed(['user', 'add', 'x', @at], qr/Password for x: /, "abc\cC");
 is($run->{code}, 1, 'Ctrl-C');
