@@ -50,7 +50,7 @@ power_base(power_disk_t *disk, const char *base, const char *below)
     DIR            *dir;
     char            path[PATH_MAX], name[POWER_NAME_MAX];
     size_t          at;
-    uint8_t         page[POWER_PAGE];
+    uint8_t         page[POWER_PAGE], zeros[POWER_PAGE] = { 0 };
     ssize_t         n;
     struct stat     st;
     power_file_t   *file;
@@ -93,9 +93,13 @@ power_base(power_disk_t *disk, const char *base, const char *below)
 
         fd = open(path, O_RDONLY | O_CLOEXEC);
 
+        power_resize(&file->content, (size_t) st.st_size);
+
         for (at = 0; (n = read(fd, page, sizeof(page))) > 0; at += (size_t) n)
         {
-            power_put(&file->content, (int64_t) at, page, (size_t) n);
+            if (memcmp(page, zeros, (size_t) n) != 0) {
+                power_put(&file->content, (int64_t) at, page, (size_t) n);
+            }
         }
 
         (void) close(fd);

@@ -76,8 +76,8 @@ power_note(power_facts_t *facts, const power_entry_t *entry, size_t at)
 
         t->ok = at;
 
-        if (n == 3) {
-            power_key_read(verb, t->key);
+        if (sscanf(text, "%*s %*s %39s", key) == 1) {
+            power_key_read(key, t->key);
             t->keyed = 1;
         }
 
@@ -127,6 +127,10 @@ power_key_read(const char *text, uint8_t key[STORE_KEY_BYTES])
 {
     size_t    i;
     unsigned  byte;
+
+    if (strlen(text) != STORE_KEY_BYTES * 2) {
+        power_die(text);
+    }
 
     for (i = 0; i < STORE_KEY_BYTES; i++) {
 

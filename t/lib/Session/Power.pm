@@ -200,7 +200,8 @@ sub replay {
 
     Test::More::note($self->{said});
 
-    return $? == 0 && $self->{said} =~ / 0 wrong$/ ? '' : $self->{said};
+    return $? == 0 && $self->{said} =~ / 0 wrong$/ ? ''
+           : "$self->{said}power_cut ended with $?";
 }
 
 
