@@ -86,7 +86,7 @@ for my $who ([], \@alice) {
                       : $path eq '/app' ? 200 : 405;
 
             # a dashboard that nobody may see answers no method at all
-            $right = '401|405' if $path eq '/dashboard' && $right == 405
+            $right = '401|405' if $path eq '/dashboard' && $right eq '405'
                                   && !@$who;
 
             like $r->code, qr/\A(?:$right)\z/,
