@@ -141,6 +141,7 @@ sub private_by_worker {
 
 sub load_start {
     my ($n, $work) = @_;
+    my $parent = $$;
     my @load;
 
     for my $number (0 .. $n - 1) {
@@ -152,7 +153,8 @@ sub load_start {
             local $SIG{TERM} = sub { $end = 1 };
             my ($count, @wrong) = (0);
 
-            while (!$end && @wrong < 10) {
+            # nor when nobody is left to end it
+            while (!$end && @wrong < 10 && getppid() == $parent) {
                 my $wrong = eval { $work->($number) } // "died: $@";
 
                 $count++;
