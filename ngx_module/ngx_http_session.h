@@ -219,6 +219,8 @@ typedef enum {
  * lifetime; pre: a browser session; device: 400 days. */
 ngx_int_t ngx_http_session_set_cookie(ngx_http_request_t *r,
     ngx_http_session_cookie_e which, ngx_str_t *value);
+/* Takes back what set_cookie() has pushed, before an answer that is another. */
+void ngx_http_session_withdraw_cookies(ngx_http_request_t *r);
 /* First cookie of exactly this name: NGX_OK or NGX_DECLINED. */
 ngx_int_t ngx_http_session_find_cookie(ngx_http_request_t *r,
     ngx_str_t *name, ngx_str_t *value);
@@ -233,7 +235,8 @@ ngx_int_t ngx_http_session_expire_cookie(ngx_http_request_t *r,
  * signed in it makes the pre-session cookie when there is none (set_cookie is
  * pushed by the page).  check(): the order of DESIGN: Sec-Fetch-Site, Origin,
  * token; field is the form's _csrf (may be empty; the header is looked at too).
- * NGX_OK or NGX_DECLINED, *why a static reason for the log.
+ * NGX_OK, NGX_DECLINED, or NGX_ERROR where it cannot be told (no memory, or the
+ * session could not be looked up); *why a static reason for the log.
  */
 ngx_int_t ngx_http_session_csrf_token(ngx_http_request_t *r,
     ngx_http_session_ctx_t *ctx, ngx_str_t *token);

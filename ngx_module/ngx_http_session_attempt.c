@@ -163,6 +163,10 @@ ngx_http_session_attempt_csrf(ngx_http_request_t *r,
 
     rc = ngx_http_session_csrf_check(r, attempt->session, &field, &why);
 
+    if (rc == NGX_ERROR) {
+        return NGX_HTTP_SESSION_ATTEMPT_STORE;
+    }
+
     if (field.len && attempt->session->record == NULL
         && ngx_http_session_origin_check(r, &ignored) == NGX_OK
         && !ngx_http_session_attempt_pre(r, attempt))
@@ -549,6 +553,13 @@ ngx_http_session_attempt_end(ngx_http_request_t *r,
     }
 
     rc = ngx_http_session_attempt_answer(r, attempt, result);
+
+    if (result == NGX_HTTP_SESSION_ATTEMPT_OK
+        && (rc == NGX_ERROR || rc >= NGX_HTTP_SPECIAL_RESPONSE))
+    {
+        ngx_http_session_withdraw_cookies(r);
+        ngx_http_session_writer_untold();
+    }
 
     ngx_http_session_wipe(attempt->id, NGX_HTTP_SESSION_ID_LEN);
 

@@ -134,6 +134,28 @@ ngx_http_session_forget_cookie(ngx_http_request_t *r, ngx_str_t *name)
 }
 
 
+void
+ngx_http_session_withdraw_cookies(ngx_http_request_t *r)
+{
+    ngx_uint_t        i;
+    ngx_list_part_t  *part;
+    ngx_table_elt_t  *header;
+
+    for (part = &r->headers_out.headers.part; part; part = part->next) {
+
+        header = part->elts;
+
+        for (i = 0; i < part->nelts; i++) {
+            if (header[i].key.data
+                == (u_char *) ngx_http_session_set_cookie_key)
+            {
+                header[i].hash = 0;
+            }
+        }
+    }
+}
+
+
 /*
  * Scrubbing takes our cookies out of the request, so where it has run they
  * are looked for in the lines it has kept.

@@ -79,6 +79,12 @@ ngx_int_t ngx_http_session_writer_submit(ngx_http_session_op_t *op,
     ngx_http_session_waiter_t *waiter, ngx_uint_t droppable);
 
 /*
+ * For the resume() of a sign-in, before it finalizes the request: the answer
+ * could not be sent, so the session that has been made is ended.
+ */
+void ngx_http_session_writer_untold(void);
+
+/*
  * Work of the store itself that belongs in the writer thread (open, populate,
  * reader check, sweep, audit copy) runs between batches, one at a time.
  * run(data) is called in the thread, done(data) on the event thread.

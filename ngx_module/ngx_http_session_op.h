@@ -37,16 +37,16 @@ struct ngx_http_session_op_s {
 
     ngx_uint_t                      droppable;
     ngx_uint_t                      sign_in;
-    ngx_uint_t                      undone;
+    ngx_uint_t                      untold;     /* its answer failed */
 };
 
 
 /*
- * Ends the session that a committed sign-in has made, because its client was
- * never told: reason "uncertain".  NULL when memory is short.
+ * Makes of a committed sign-in the operation that ends its session, because
+ * its client was never told: reason "uncertain".  Needs no memory, since the
+ * want of it may be why.
  */
-ngx_http_session_op_t *ngx_http_session_op_undo(ngx_http_session_op_t *op,
-    time_t now);
+void ngx_http_session_op_undo(ngx_http_session_op_t *op, time_t now);
 
 /* Logs what went wrong in the last batch, if anything; event thread. */
 void ngx_http_session_store_applied(void);

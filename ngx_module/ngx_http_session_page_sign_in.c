@@ -455,7 +455,7 @@ ngx_http_session_sign_in_retry_after(ngx_http_request_t *r,
 
 /*
  * From here on the session exists.  Should the answer fail now for want of
- * memory, it is one that nobody has the token of, and ends when it is idle.
+ * memory, nobody has its token, and the attempt has it ended.
  */
 
 static ngx_int_t

@@ -188,28 +188,25 @@ ngx_http_session_op_end(ngx_http_session_end_e what,
 }
 
 
-ngx_http_session_op_t *
-ngx_http_session_op_undo(ngx_http_session_op_t *sign_in, time_t now)
+void
+ngx_http_session_op_undo(ngx_http_session_op_t *op, time_t now)
 {
-    store_op_t                 *op;
     ngx_http_session_change_t  *change;
 
-    change = ngx_http_session_op_create(STORE_OP_END, now);
-    if (change == NULL) {
-        return NULL;
-    }
+    change = (ngx_http_session_change_t *) op;
 
-    op = &((ngx_http_session_change_t *) sign_in)->op;
+    store_wipe(&change->op.phc, sizeof(change->op.phc));
 
-    ngx_memcpy(change->op.user, op->user, STORE_USER_BYTES);
-    ngx_memcpy(change->op.key, op->key, STORE_KEY_BYTES);
+    /* user, key, address and agent are as they were */
 
+    change->op.kind = STORE_OP_END;
     change->op.actor = STORE_BY_SERVER;
     change->op.end = STORE_END_UNCERTAIN;
-    change->op.address = op->address;
-    change->op.agent = op->agent;
+    change->op.now = now;
+    change->op.has_old = 0;
 
-    return &change->head;
+    op->state = NGX_HTTP_SESSION_OP_QUEUED;
+    op->sign_in = 0;
 }
 
 

@@ -22,7 +22,7 @@ static void ngx_http_session_writer_thread(void *data, ngx_log_t *log);
 static void ngx_http_session_writer_done(ngx_event_t *ev);
 static void ngx_http_session_writer_ended(ngx_http_session_writer_t *w,
     ngx_queue_t *done);
-static void ngx_http_session_writer_undo(ngx_http_session_writer_t *w,
+static ngx_uint_t ngx_http_session_writer_undo(ngx_http_session_writer_t *w,
     ngx_http_session_op_t *op);
 static void ngx_http_session_writer_gone(ngx_http_session_job_t *job);
 
@@ -415,10 +415,9 @@ ngx_http_session_writer_ended(ngx_http_session_writer_t *w, ngx_queue_t *done)
         op->state = NGX_HTTP_SESSION_OP_ENDED;
 
         ngx_http_session_queue_untouch(&w->queue, op);
-        ngx_queue_insert_tail(done, &op->job.queue);
 
-        if (op->job.waiter == NULL) {
-            ngx_http_session_writer_undo(w, op);
+        if (op->job.waiter || !ngx_http_session_writer_undo(w, op)) {
+            ngx_queue_insert_tail(done, &op->job.queue);
         }
     }
 
@@ -446,13 +445,17 @@ ngx_http_session_writer_deliver(ngx_http_session_writer_t *w,
         op = ngx_queue_data(q, ngx_http_session_op_t, job.queue);
 
         if (op->job.waiter) {
+            w->telling = op;
             ngx_http_session_writer_resume(w, op, op->outcome);
+            w->telling = NULL;
 
         } else {
-            ngx_http_session_writer_undo(w, op);
+            op->untold = 1;
         }
 
-        ngx_http_session_op_free(op);
+        if (!op->untold || !ngx_http_session_writer_undo(w, op)) {
+            ngx_http_session_op_free(op);
+        }
     }
 }
 
@@ -474,32 +477,36 @@ ngx_http_session_writer_resume(ngx_http_session_writer_t *w,
 }
 
 
-static void
+/* 1 when the operation is in the queue again and must not be freed. */
+
+static ngx_uint_t
 ngx_http_session_writer_undo(ngx_http_session_writer_t *w,
     ngx_http_session_op_t *op)
 {
-    ngx_http_session_op_t  *undo;
-
-    if (!op->sign_in || op->undone
-        || op->outcome != NGX_HTTP_SESSION_OP_OK)
-    {
-        return;
+    if (!op->sign_in || op->outcome != NGX_HTTP_SESSION_OP_OK) {
+        return 0;
     }
 
-    op->undone = 1;
-
-    undo = ngx_http_session_op_undo(op, ngx_time());
-
-    if (undo == NULL) {
-        ngx_log_error(NGX_LOG_CRIT, w->log, 0,
-                      "session: no memory to end a session whose sign-in "
-                      "was not answered");
-        return;
-    }
+    ngx_http_session_op_undo(op, ngx_time());
 
     /* one for one: the queue grows beyond its limit by a batch at most */
 
-    ngx_http_session_queue_push(&w->queue, undo);
+    ngx_http_session_queue_push(&w->queue, op);
+
+    return 1;
+}
+
+
+void
+ngx_http_session_writer_untold(void)
+{
+    ngx_http_session_writer_t  *w;
+
+    w = ngx_http_session_writer;
+
+    if (w->telling) {
+        w->telling->untold = 1;
+    }
 }
 
 

@@ -40,6 +40,7 @@ typedef struct {
     ngx_thread_task_t              task;
     ngx_http_session_op_t         *batch[NGX_HTTP_SESSION_BATCH_MAX];
     ngx_uint_t                     n;
+    ngx_http_session_op_t         *telling;     /* its waiter, now */
     ngx_http_session_duty_t        duty;
     ngx_uint_t                     on_duty;     /* it is the duty */
     ngx_atomic_t                   ended;       /* the thread's last word */
