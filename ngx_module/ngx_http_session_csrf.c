@@ -110,6 +110,11 @@ ngx_http_session_csrf_check(ngx_http_request_t *r, ngx_http_session_ctx_t *ctx,
         return NGX_DECLINED;
     }
 
+    if (ctx->status == NGX_HTTP_SESSION_STORE_ERROR) {
+        *why = "whose token it is cannot be looked up";
+        return NGX_ERROR;
+    }
+
     sscf = ngx_http_get_module_srv_conf(r, ngx_http_session_module);
 
     if (ctx->record) {
@@ -195,6 +200,7 @@ ngx_http_session_origin_known(ngx_http_request_t *r, ngx_str_t *origin,
 {
     u_char                             *normal;
     size_t                              len;
+    ngx_int_t                           rc;
     ngx_str_t                           own, *known;
     ngx_uint_t                          i, n;
     const ngx_http_session_srv_conf_t  *sscf;
@@ -204,7 +210,7 @@ ngx_http_session_origin_known(ngx_http_request_t *r, ngx_str_t *origin,
     normal = ngx_pnalloc(r->pool, origin->len + 1);
     if (normal == NULL) {
         *why = "no memory";
-        return NGX_DECLINED;
+        return NGX_ERROR;
     }
 
     len = text_origin_normal((text_span_t) { origin->data, origin->len },
@@ -220,9 +226,11 @@ ngx_http_session_origin_known(ngx_http_request_t *r, ngx_str_t *origin,
         n = sscf->origins->nelts;
 
     } else {
-        if (ngx_http_session_origin_auto(r, &own) != NGX_OK) {
-            *why = "Host makes no origin";
-            return NGX_DECLINED;
+        rc = ngx_http_session_origin_auto(r, &own);
+
+        if (rc != NGX_OK) {
+            *why = (rc == NGX_ERROR) ? "no memory" : "Host makes no origin";
+            return rc;
         }
 
         known = &own;

@@ -138,12 +138,16 @@ ngx_http_session_access_handler(ngx_http_request_t *r)
 
     rc = ngx_http_session_decide(r, ctx);
 
-    if (rc == NGX_OK && r->headers_in.upgrade
-        && ngx_http_session_origin_check(r, &why) != NGX_OK)
-    {
-        ngx_log_error(NGX_LOG_INFO, r->connection->log, 0,
-                      "session: handshake refused: %s", why);
-        rc = NGX_HTTP_FORBIDDEN;
+    if (rc == NGX_OK && r->headers_in.upgrade) {
+        rc = ngx_http_session_origin_check(r, &why);
+
+        if (rc != NGX_OK) {
+            ngx_log_error(NGX_LOG_INFO, r->connection->log, 0,
+                          "session: handshake refused: %s", why);
+
+            rc = (rc == NGX_DECLINED) ? NGX_HTTP_FORBIDDEN
+                                      : NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
     }
 
     if (rc == NGX_OK || rc == NGX_DECLINED) {

@@ -82,7 +82,14 @@ ngx_http_session_dashboard_form(ngx_http_request_t *r,
 
     csrf = ngx_http_session_form_value(form, NGX_HTTP_SESSION_FIELD_CSRF);
 
-    if (ngx_http_session_csrf_check(r, ctx, &csrf, &why) != NGX_OK) {
+    rc = ngx_http_session_csrf_check(r, ctx, &csrf, &why);
+
+    if (rc == NGX_ERROR) {
+        rc = NGX_HTTP_INTERNAL_SERVER_ERROR;
+        goto done;
+    }
+
+    if (rc != NGX_OK) {
         ngx_log_error(NGX_LOG_WARN, r->connection->log, 0,
                       "session: dashboard form refused: %s", why);
 

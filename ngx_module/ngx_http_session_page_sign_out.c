@@ -134,11 +134,15 @@ ngx_http_session_sign_out_form(ngx_http_request_t *r,
     out = form->data;
     field = ngx_http_session_form_value(form, 0);
 
-    if (ngx_http_session_csrf_check(r, out->session, &field, &why) != NGX_OK) {
+    rc = ngx_http_session_csrf_check(r, out->session, &field, &why);
+
+    if (rc != NGX_OK) {
         ngx_log_error(NGX_LOG_INFO, r->connection->log, 0,
                       "session: sign-out refused: %s", why);
 
-        rc = ngx_http_session_page_error(r, NGX_HTTP_FORBIDDEN, "csrf");
+        rc = (rc == NGX_DECLINED)
+             ? ngx_http_session_page_error(r, NGX_HTTP_FORBIDDEN, "csrf")
+             : ngx_http_session_sign_out_unavailable(r, "store_unavailable");
 
     } else if (out->session->record == NULL) {
         rc = ngx_http_session_sign_out_nobody(r, out->session);
