@@ -21,7 +21,8 @@ my $people = 3;
 my $patience = 15;
 
 my $t = Session::Flow->new(workers => 2, users => [
-    map({ "p$_" } 0 .. $people * (2 + $kills / 20)), map { "c$_" } 0 .. 2]);
+    map({ "p$_" } 0 .. $people * (2 + $kills / 20)),
+    map({ "c$_" } 0 .. 2), 'l0', 'l1']);
 
 $t->write_file('html/private', "secret\n");
 $t->write_file_expand('nginx.conf', configuration(
@@ -41,7 +42,7 @@ start();
 $m->mint("c$_") for 0 .. 2;
 $m->name("p$_", 'n0') for 0 .. $people - 1;
 
-my $load = $m->load(people => $people, readers => 1);
+my $load = $m->load(people => $people, leavers => 2, readers => 1);
 my (%dead, %missed, @master, $names);
 
 for my $n (1 .. $kills) {
@@ -104,7 +105,7 @@ sub start {
 sub gone {
     my @pids = @_;
 
-    $t->wait_for(sub { !grep { -d "/proc/$_" } @pids })
+    $t->wait_for(sub { !grep { Session::Model::alive($_) } @pids })
         or BAIL_OUT("@pids do not die");
 }
 

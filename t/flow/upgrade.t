@@ -64,7 +64,7 @@ is $wrong, '', "$rounds times there and back, and there";
 is $m->verdict($load), '', 'every answer was right';
 
 kill QUIT => $old;
-ok $t->wait_for(sub { !kill 0, $old }, 30), 'the last one ends';
+ok $t->wait_for(sub { !Session::Model::alive($old) }, 30), 'the last one ends';
 
 $t->done;
 
@@ -124,7 +124,7 @@ sub upgrade {
     my ($stays, $goes) = $way eq 'back' ? ($old, $new) : ($new, $old);
 
     kill QUIT => $goes;
-    $t->wait_for(sub { !kill 0, $goes }, 60)
+    $t->wait_for(sub { !Session::Model::alive($goes) }, 60)
         or return wrong("master $goes does not end");
     $t->wait_for(sub { !-e "$pid_file.oldbin" && -s $pid_file
                        && slurp($pid_file) == $stays }, 30)

@@ -28,6 +28,7 @@ use warnings;
 
 use Session::Client ();
 use Session::Judge ();
+use Session::Log ();
 use Session::SignIn qw(load_start load_stop);
 use Session::Wire ();
 use Session::World ();
@@ -54,6 +55,18 @@ sub new {
 
 
 sub now { clock_gettime(CLOCK_MONOTONIC) }
+
+
+# Whether a process still has its sockets.  Whom nobody waits for stays behind
+# without them; its other threads may take longer than the first.
+
+sub alive {
+    my ($pid) = @_;
+    my @threads = glob "/proc/$pid/task/*";
+
+    return @threads > 1
+           || Session::Log::slurp("/proc/$pid/stat") =~ /\) [^ZX] /;
+}
 
 
 # ------------------------------------------------------------- journal ---
@@ -284,8 +297,9 @@ sub client {
 
 # People, who are "p0", "p1" ...: each signs in, looks, and mostly out again,
 # and looks once more.  Some sessions are kept, fewer than session_limit.
-# Readers ask for whatever token has come up.  Browsers are "b0", "b1" ...  All
-# of them say '', for the judge knows more than they do.
+# Leavers, "l0", "l1" ..., and browsers, "b0", "b1" ..., are told of below.
+# Readers ask for whatever token has come up.  All of them say '', for the judge
+# knows more than they do.
 
 sub load {
     my ($self, %arg) = @_;
@@ -294,6 +308,8 @@ sub load {
     $self->{people} = $arg{people};
     push @load, @{ load_start($arg{people}, sub { $self->person(@_) }) }
         if $arg{people};
+    push @load, @{ load_start($arg{leavers}, sub { $self->leaver(@_) }) }
+        if $arg{leavers};
     push @load, @{ load_start($arg{browsers}, sub { $self->browser(@_) }) }
         if $arg{browsers};
     push @load, @{ load_start($arg{readers}, sub { $self->reader }) }
@@ -328,6 +344,24 @@ sub person {
     }
 
     $self->sign_out($c, $login, $token);
+    $self->ask($c, $token);
+
+    return '';
+}
+
+
+# Leaves, for which nothing has to be hashed, and asks until it is known.
+
+sub leaver {
+    my ($self, $number) = @_;
+    my $login = "l$number";
+    my $c = $self->{client} //= $self->client;
+    my $token = $self->mint($login)->{token};
+
+    while ($self->sign_out($c, $login, $token) !~ /\A(?:200|401|403)\z/) {
+        select undef, undef, undef, 0.005;
+    }
+
     $self->ask($c, $token);
 
     return '';
