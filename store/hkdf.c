@@ -1,10 +1,13 @@
-#include <errno.h>
+/*
+ * Made of our own HMAC: OpenSSL's KDF begins by fetching providers, for which
+ * it allocates, and where it gets no memory it crashes.
+ */
 
-#include <openssl/core_names.h>
-#include <openssl/kdf.h>
-#include <openssl/params.h>
+#include <errno.h>
+#include <string.h>
 
 #include "hkdf.h"
+#include "sha256.h"
 #include "store.h"
 
 
@@ -12,37 +15,49 @@ int
 store_hkdf(const void *secret, size_t n, const void *info, size_t info_len,
     uint8_t *out, size_t out_len)
 {
-    int           rc;
-    char          digest[] = "SHA256";
-    EVP_KDF      *kdf;
-    OSSL_PARAM    params[4];
-    EVP_KDF_CTX  *ctx;
+    size_t        have, take;
+    uint8_t       i;
+    uint8_t       mac[STORE_MAC_BYTES];
+    uint8_t       block[STORE_MAC_BYTES + STORE_HKDF_INFO_MAX + 1];
+    store_hmac_t  hmac;
 
-    kdf = EVP_KDF_fetch(NULL, "HKDF", NULL);
-
-    if (kdf == NULL) {
-        return ENOTSUP;
+    if (info_len > STORE_HKDF_INFO_MAX || out_len > 255 * STORE_MAC_BYTES) {
+        return EINVAL;
     }
 
-    /* the context holds its own reference */
-    ctx = EVP_KDF_CTX_new(kdf);
-    EVP_KDF_free(kdf);
+    /* extract: an empty key is a salt of zeros */
 
-    if (ctx == NULL) {
-        return ENOMEM;
+    store_hmac_prepare(&hmac, "", 0);
+    store_hmac(&hmac, secret, n, mac);
+    store_hmac_prepare(&hmac, mac, sizeof(mac));
+
+    /* expand: each block of the one before, what it is for, and a count */
+
+    have = 0;
+
+    for (i = 1; out_len > 0; i++) {
+
+        if (info_len) {
+            memcpy(block + have, info, info_len);
+        }
+
+        block[have + info_len] = i;
+
+        store_hmac(&hmac, block, have + info_len + 1, mac);
+
+        take = out_len < sizeof(mac) ? out_len : sizeof(mac);
+
+        memcpy(out, mac, take);
+        memcpy(block, mac, sizeof(mac));
+
+        have = sizeof(mac);
+        out += take;
+        out_len -= take;
     }
 
-    params[0] = OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST,
-                                                 digest, 0);
-    params[1] = OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY,
-                                                  (void *) secret, n);
-    params[2] = OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_INFO,
-                                                  (void *) info, info_len);
-    params[3] = OSSL_PARAM_construct_end();
+    store_wipe(&hmac, sizeof(hmac));
+    store_wipe(mac, sizeof(mac));
+    store_wipe(block, sizeof(block));
 
-    rc = EVP_KDF_derive(ctx, out, out_len, params) == 1 ? STORE_OK : ENOTSUP;
-
-    EVP_KDF_CTX_free(ctx);
-
-    return rc;
+    return STORE_OK;
 }

@@ -11,7 +11,10 @@
 #include <stdint.h>
 
 
-/* STORE_OK, ENOTSUP (this OpenSSL has no HKDF) or ENOMEM. */
+#define STORE_HKDF_INFO_MAX  255
+
+
+/* STORE_OK, or EINVAL where info or output are longer than may be. */
 int store_hkdf(const void *secret, size_t n, const void *info,
     size_t info_len, uint8_t *out, size_t out_len);
 
