@@ -222,7 +222,7 @@ cli_child(const cli_t *cli, cli_child_pt run, cli_tick_pt tick, void *data)
         rc = run(cli, data);
 
         if (fflush(stdout) == EOF) {
-            rc = CLI_FAILED;
+            rc = cli_refuse(errno, "stdout could not be written");
         }
 
         _exit(rc);
