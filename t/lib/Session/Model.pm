@@ -386,11 +386,10 @@ sub browser {
         }
     }
 
-    # the first leaves, and comes again
+    # one leaves, and comes again; the others stay for good
     $self->sign_out($jars->[0], $login,
                     $jars->[0]->cookie($Session::World::cookie));
     $jars->[0]->forget($Session::World::cookie);
-    push @$jars, shift @$jars;
 
     open my $turn, '>>', $self->turns($number) or die $!;
     syswrite $turn, '.';
