@@ -70,7 +70,12 @@ store_init(const store_options_t *options, uid_t uid, gid_t gid,
     rc = store_init_owner(&place, &owner, &there, why);
 
     if (rc == STORE_OK) {
-        rc = store_init_files(&place, there, map_size, why);
+        rc = store_owner_settle(&place, why);
+
+        if (rc == STORE_OK) {
+            rc = store_init_files(&place, there, map_size, why);
+        }
+
         (void) close(owner.fd);
     }
 

@@ -33,12 +33,16 @@
 #define STORE_POLL_NS      2000000
 #define STORE_OWNER_FILES  4
 
+/* some more than LMDB's: a line of a cache for each reader, and its locks */
+#define STORE_OWNER_LOCK_BYTES  ((off_t) 64 * (STORE_READERS_MAX + 66))
+
 
 static int store_owner_lock(const store_place_t *place, int operation,
     int wait_ms, store_owner_t *owner, char *why);
 static int store_owner_renew(const store_place_t *place, store_owner_t *owner,
     char *why);
-static int store_owner_settle(const store_place_t *place, char *why);
+static int store_owner_make(const store_place_t *place, const char *name,
+    char *why);
 static int store_owner_text(const store_place_t *place, store_owner_t *owner,
     char *why);
 static int store_owner_files(int dir, char *text, size_t room);
@@ -271,10 +275,10 @@ store_owner_renew(const store_place_t *place, store_owner_t *owner, char *why)
  * before it opens them.  One that is there must not be opened here: closing it
  * would drop this process's locks.
  */
-static int
+int
 store_owner_settle(const store_place_t *place, char *why)
 {
-    int          rc, fd;
+    int          rc;
     size_t       i;
     struct stat  st;
 
@@ -286,16 +290,47 @@ store_owner_settle(const store_place_t *place, char *why)
             continue;
         }
 
-        rc = store_place_file(place, store_owner_names[i], O_CREAT | O_EXCL,
-                              &fd, why);
+        rc = store_owner_make(place, store_owner_names[i], why);
         if (rc != STORE_OK) {
             return rc;
         }
-
-        (void) close(fd);
     }
 
     return STORE_OK;
+}
+
+
+/*
+ * LMDB writes its lock file through a map, where a disk that is full is no
+ * error but SIGBUS, so there is room for all of it before.  The size stays 0,
+ * which LMDB takes for a new one.  Not every file system can.
+ */
+static int
+store_owner_make(const store_place_t *place, const char *name, char *why)
+{
+    int  rc, fd;
+
+    rc = store_place_file(place, name, O_CREAT | O_EXCL, &fd, why);
+    if (rc != STORE_OK) {
+        return rc;
+    }
+
+    rc = STORE_OK;
+
+    if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, STORE_OWNER_LOCK_BYTES) == -1
+        && errno != EOPNOTSUPP && errno != ENOSYS)
+    {
+        rc = errno;
+        store_why(why, place->path, "%s: %s", name, store_strerror(rc));
+
+        /* it would be taken for one with room the next time */
+
+        (void) unlinkat(place->dir, name, 0);
+    }
+
+    (void) close(fd);
+
+    return rc;
 }
 
 

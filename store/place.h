@@ -88,6 +88,9 @@ int store_owner_create(const store_place_t *place, char *why)
 /* The same alone: STORE_BUSY while any other process has the store open. */
 int store_owner_claim(const store_place_t *place, store_owner_t *owner,
     char *why) STORE_CHECK_RESULT;
+/* Makes what is missing of LMDB's lock files.  Held alone. */
+int store_owner_settle(const store_place_t *place, char *why)
+    STORE_CHECK_RESULT;
 /* 0 when the text has changed, or the files at the path; 1 also where that
  * cannot be told. */
 int store_owner_holds(const store_owner_t *owner, const char *path);

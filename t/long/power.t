@@ -23,7 +23,7 @@ for my $slow (0, 12) {
     $p->ctl('init', $p->store) or die slurp($p->dir . '/out');
     $p->ok('init');
 
-    ok $p->load(3, $slow ? 40 : 100, $seed * 10), 'three processes, '
+    ok $p->load(3, $slow ? 25 : 40, $seed * 10), 'three processes, '
         . ($slow ? 'a slow disk' : 'a quick one');
     is $p->replay(now => $p->{root}, cuts => 10000, seed => $seed), '',
         'whenever the power goes, what was answered holds';
@@ -32,10 +32,10 @@ for my $slow (0, 12) {
 }
 
 
-# The suite through nginx, ten times as long.
+# The suite through nginx, three times as long.
 
 {
-    local $ENV{TEST_NGINX_POWER} = 250;
+    local $ENV{TEST_NGINX_POWER} = 120;
     local $ENV{TEST_NGINX_POWER_CUTS} = 10000;
 
     is system($^X, 't/flow/power_nginx.t'), 0, 'through nginx';

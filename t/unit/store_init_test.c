@@ -1,4 +1,6 @@
 #include <lmdb.h>
+#include <sched.h>
+#include <sys/mount.h>
 
 #include "store_fixture.h"
 
@@ -213,6 +215,101 @@ test_init_leaves_a_wiped_store(void **state)
 }
 
 
+static void
+fill(const fixture_t *f)
+{
+    int   fd;
+    char  path[600], block[4096];
+
+    path_of(f, "filler", path);
+    memset(block, 'x', sizeof(block));
+    fd = open(path, O_CREAT | O_WRONLY, 0600);
+    assert_int_not_equal(fd, -1);
+
+    while (write(fd, block, sizeof(block)) == sizeof(block)) {
+        /* void */
+    }
+
+    (void) close(fd);
+}
+
+
+static int
+child_lock_files(fixture_t *f)
+{
+    int          i;
+    char         path[600];
+    struct stat  st;
+
+    static const char *const  names[] = {
+        "sessions.v1.mdb-lock", "events.v1.mdb-lock"
+    };
+
+    if (unshare(CLONE_NEWNS) == -1
+        || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) == -1
+        || mount("none", f->path, "tmpfs", 0, "size=1m,mode=0700") == -1)
+    {
+        return 77;
+    }
+
+    if (fixture_child(child_init, f) != 0) {
+        return 1;
+    }
+
+    for (i = 0; i < 2; i++) {
+        path_of(f, names[i], path);
+
+        if (stat(path, &st) == -1 || st.st_blocks * 512 < st.st_size
+            || unlink(path) == -1)
+        {
+            return 2;
+        }
+    }
+
+    fill(f);
+
+    if (store_open(&f->options, &f->store, f->why) != ENOSPC
+        || strstr(f->why, names[0]) == NULL)
+    {
+        return 3;
+    }
+
+    path_of(f, names[0], path);
+
+    if (access(path, F_OK) == 0) {
+        return 4;
+    }
+
+    path_of(f, "filler", path);
+    (void) unlink(path);
+    fixture_open(f);
+    fixture_sound(f);
+
+    return 0;
+}
+
+
+/* LMDB writes them through a map, where no room is SIGBUS. */
+static void
+test_lock_files_have_room(void **state)
+{
+    int        rc;
+    fixture_t  f;
+
+    (void) state;
+
+    fixture_directory(&f);
+    rc = fixture_child(child_lock_files, &f);
+    fixture_remove(&f);
+
+    if (rc == 77) {
+        skip();
+    }
+
+    assert_int_equal(rc, 0);
+}
+
+
 int
 main(void)
 {
@@ -220,6 +317,7 @@ main(void)
         cmocka_unit_test(test_init_goes_on),
         cmocka_unit_test(test_init_overwrites_nothing),
         cmocka_unit_test(test_init_leaves_a_wiped_store),
+        cmocka_unit_test(test_lock_files_have_room),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
