@@ -43,7 +43,7 @@ $m->mint("c$_") for 0 .. 2;
 $m->name("p$_", 'n0') for 0 .. $people - 1;
 
 my $load = $m->load(people => $people, leavers => 2, readers => 1);
-my (%dead, %missed, @master, $names);
+my (%dead, %missed, %used, $commands);
 
 for my $n (1 .. $kills) {
     my $what = $n % 20 == 0 ? 'master' : $n % 4 == 1 ? 'sessionctl'
@@ -156,14 +156,18 @@ sub kill_random {
 
 sub kill_sessionctl {
     my ($point) = @_;
-    my $n = ++$names;
-    my $who = $n % 2 ? 'c' . $n % 3 : 'p' . $n % $people;
+    my $n = ++$commands;
+    my $way = (qw(revoke name disable))[$n % 3];
+    my $who = $way eq 'name' ? 'p' . int rand $people : 'c' . int rand 3;
 
-    $m->mint($who) for $n % 2 ? (1, 2) : ();
+    # most of those that are killed have ended nothing, and mint has a limit
+    $m->revoke($who) if $way ne 'name' && ++$used{$who} % 5 == 0;
+    $m->mint($who) for $way eq 'name' ? () : (1, 2);
     $ctl->order($point, $point =~ /read|put|open/ ? int rand 4 : 0, 'KILL');
 
-    my $code = $n % 2 ? $m->revoke($who, undef, { $ctl->env })
-                      : $m->name($who, "n$n", { $ctl->env });
+    my $code = $way eq 'revoke' ? $m->revoke($who, undef, { $ctl->env })
+               : $way eq 'name' ? $m->name($who, "n$n", { $ctl->env })
+               : $m->disable($who, { $ctl->env });
     my $taken = $code == 137 ? $ctl->taken : $ctl->withdraw;
 
     return if !$taken;

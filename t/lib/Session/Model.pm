@@ -257,17 +257,32 @@ sub sessionctl {
 }
 
 
-# Ends a session, or all of a user.  What else there is to do with that user is
-# done before any of them signs in again.
+# Ends a session, or all of a user, who can sign in again when it returns.
 
 sub revoke {
     my ($self, $login, $session, $env) = @_;
-    my $from = now();
-    my $code = $self->sessionctl($env || {}, 'session', 'revoke',
-        $session ? $session->{ref} : ('--user', $login));
 
-    $self->note('ctl', $from, now(), $login,
-                $session ? $session->{token} : '*', $code);
+    return $self->end($login, $session ? $session->{token} : '*', $env,
+                      'session', 'revoke',
+                      $session ? $session->{ref} : ('--user', $login));
+}
+
+sub disable {
+    my ($self, $login, $env) = @_;
+    my $code = $self->end($login, '*', $env, 'user', 'disable', $login);
+
+    $self->sessionctl({}, 'user', 'enable', $login) == 0
+        or Test::More::fail("$login cannot be enabled");
+
+    return $code;
+}
+
+sub end {
+    my ($self, $login, $token, $env, @command) = @_;
+    my $from = now();
+    my $code = $self->sessionctl($env || {}, @command);
+
+    $self->note('ctl', $from, now(), $login, $token, $code);
 
     return $code;
 }
