@@ -45,7 +45,12 @@ $m->name("p$_", 'n0') for 0 .. $people - 1;
 my $load = $m->load(people => $people, leavers => 2, readers => 1);
 my (%dead, %missed, %used, $commands);
 
+# Where a lock stays with the dead, everything waits.
+local $SIG{ALRM} = sub { die "nothing goes on\n" };
+
 for my $n (1 .. $kills) {
+    alarm 90;
+
     my $what = $n % 20 == 0 ? 'master' : $n % 4 == 1 ? 'sessionctl'
                : $n % 4 == 3 ? 'random' : 'point';
     my @points = @Session::DieAt::points;
@@ -65,6 +70,8 @@ for my $n (1 .. $kills) {
         kill_random();
     }
 }
+
+alarm 0;
 
 my @wrong = $m->verdict($load);
 my $judge = $m->judge;

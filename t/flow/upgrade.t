@@ -12,7 +12,7 @@ use Session::Model;
 use Session::SignIn;
 use Test::More;
 
-my $rounds = $ENV{TEST_NGINX_UPGRADES} // 3;
+my $rounds = $ENV{TEST_NGINX_UPGRADES} // 8;
 my $people = 2;
 my $t = Session::Flow->new(workers => 2, users => [
     map({ "p$_" } 0 .. $people - 1), 'c0']);
@@ -22,7 +22,9 @@ my %ours;
 
 $t->write_file('html/private', "secret\n");
 
+# what is preloaded, the new master needs as well
 my $conf = $t->write_file_expand('nginx.conf', configuration(
+    main => 'env LD_PRELOAD;',
     server => "session_lifetime 7d idle=1d touch=1s; session_limit 64;\n"
               . $Session::Model::headers, http => <<'END'));
     session_hash queue=100 timeout=60s;

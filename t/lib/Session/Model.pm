@@ -236,7 +236,7 @@ sub mint {
 
 
 # Runs sessionctl, in an environment: its exit code, 128 and the signal if it
-# was killed.
+# was killed; it is by the alarm, if it waits for ever.
 
 sub sessionctl {
     my ($self, $env, @command) = @_;
@@ -247,6 +247,7 @@ sub sessionctl {
         $ENV{SESSION_STORE} = $self->{t}->store;
         open STDOUT, '>>', "$self->{dir}/../sessionctl.out";
         open STDERR, '>&', \*STDOUT;
+        alarm 60;
         exec "$Session::World::build/sessionctl", @command
             or POSIX::_exit(127);
     }
