@@ -26,6 +26,7 @@
 
 #define _GNU_SOURCE
 
+#include <execinfo.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -61,13 +62,17 @@ fault_child(void)
 }
 
 
-/* Not by mmap() and open(), which are those below. */
+/*
+ * Not by mmap() and open(), which are those below.  The first pthread_exit() of
+ * a process loads libgcc, or glibc ends the process: as backtrace() does, which
+ * is called here, before anything fails.
+ */
 
 static void __attribute__((constructor))
 fault_init(void)
 {
     int          fd;
-    void        *map;
+    void        *map, *frame;
     const char  *name;
 
     name = getenv("FAULT");
@@ -89,6 +94,8 @@ fault_init(void)
     if (map == MAP_FAILED) {
         return;
     }
+
+    (void) backtrace(&frame, 1);
 
     fault_page = map;
     pthread_atfork(NULL, NULL, fault_child);

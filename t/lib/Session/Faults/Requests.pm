@@ -19,8 +19,9 @@ my @json = (Accept => 'application/json');
 # nothing of a response, for nginx had to close
 my @failed = (0, 500, 503);
 
-# what nginx itself says of the same faults
+# what nginx itself says of the same faults, and we where a worker cannot start
 my $ours = qr/\((?:5|11|12|13|23|24|28|37|38):[ ]|malloc|memalign
+              |no[ ]keys[ ]for[ ]realm.*allocate
               |exited[ ]with[ ]fatal[ ]code[ ]2/x;
 
 
@@ -232,10 +233,11 @@ sub settled {
 sub changed {
     my ($self, $s, $pid, $from) = @_;
     my $t = $self->{t};
-    my $log = Session::Log::slurp($t->log_file, $from);
-    my $ends = qr/this worker ends, and the next one opens it again/;
+    my $says = sub { Session::Log::slurp($t->log_file, $from) =~ $_[0] };
 
-    if ($log =~ $ends && !$s->{patient}) {
+    return $self->started($says) if $s->{patient};
+
+    if ($says->(qr/this worker ends, and the next one opens it again/)) {
         return 'no successor' if !$t->wait_for(sub {
             my @now = $t->workers;
             return @now == 1 && $now[0] != $pid;
@@ -244,14 +246,28 @@ sub changed {
         return $self->works(30);
     }
 
-    # nginx's own start failed: it does not try again
+    return $self->works;
+}
 
-    if ($s->{patient} && $log =~ /exited with fatal code 2/) {
+
+# There is a worker that works.  Where it could not start for want of memory
+# or threads, nginx does not try again, and is started.
+
+sub started {
+    my ($self, $says) = @_;
+    my $t = $self->{t};
+    my $fatal = qr/exited with fatal code 2/;
+
+    $t->wait_for(sub {
+        return $says->($fatal) || ($t->workers && !$self->works);
+    }, 30);
+
+    if ($says->($fatal)) {
         $t->stop;
         $t->run;
     }
 
-    return $self->works($s->{patient} ? 30 : 0);
+    return $self->works(30);
 }
 
 

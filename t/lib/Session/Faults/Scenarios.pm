@@ -173,7 +173,7 @@ sub bounded {
     my ($self, $login) = @_;
 
     $self->{t}->sessionctl('session', 'revoke', '--user', $login)
-        if ++$self->{made}{$login} % 20 == 0;
+        if ++$self->{made}{$login} % 8 == 0;
 }
 
 
@@ -321,6 +321,7 @@ sub seen_up {
         return $r && $r->code == 200 ? 'up' : '';
     }, 5);
 
+    return 'down' if !$t->workers;
     return 'shown' if $self->private == 200;
     return $up || 'down';
 }
