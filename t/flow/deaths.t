@@ -9,6 +9,7 @@ use warnings;
 use lib 't/lib';
 use Session::DieAt;
 use Session::Flow;
+use Session::Log qw(process_tree);
 use Session::Model;
 use Session::SignIn;
 use Test::More;
@@ -45,8 +46,11 @@ $m->name("p$_", 'n0') for 0 .. $people - 1;
 my $load = $m->load(people => $people, leavers => 2, readers => 1);
 my (%dead, %missed, %used, $commands);
 
-# Where a lock stays with the dead, everything waits.
-local $SIG{ALRM} = sub { die "nothing goes on\n" };
+# Where a lock stays with the dead everything waits for ever, and we for it.
+local $SIG{ALRM} = sub {
+    kill KILL => grep { $_ != $$ } process_tree($$);
+    die "nothing goes on\n";
+};
 
 for my $n (1 .. $kills) {
     alarm 90;
