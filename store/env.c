@@ -17,9 +17,9 @@ static int store_env_take(const struct stat *st, size_t map_size,
     store_env_t **env);
 static int store_env_create(const struct stat *st, size_t map_size,
     store_env_t **env);
-static int store_env_start(store_env_t *env, const char *path,
-    const struct stat *st);
-static int store_env_settle(store_env_t *env);
+static int store_env_start(store_env_t *env, const char *path);
+static int store_env_know(store_env_t *env, const struct stat *st,
+    int create);
 
 
 /* Everything LMDB ever opened here.  Also keeps a failed handle reachable: it
@@ -88,12 +88,12 @@ store_env_open(const store_place_t *place, const char *name, size_t map_size,
 
         if (rc == STORE_OK) {
             (void) snprintf(path, sizeof(path), "%s/%s", place->path, name);
-            rc = store_env_start(env, path, &st);
+            rc = store_env_start(env, path);
         }
+    }
 
-        if (rc == STORE_OK && create) {
-            rc = store_env_settle(env);
-        }
+    if (rc == STORE_OK && !env->known) {
+        rc = store_env_know(env, &st, create);
     }
 
     if (rc != STORE_OK) {
@@ -195,15 +195,12 @@ store_env_create(const struct stat *st, size_t map_size, store_env_t **out)
 /*
  * A failing mdb_env_open() has closed what it opened; what is left is memory.
  * Such an environment gets a device and inode that no file has, so that the
- * next attempt makes a new one.  One that opened but turned out to be another
- * file than was checked keeps `used` for ever.
+ * next attempt makes a new one.
  */
 static int
-store_env_start(store_env_t *env, const char *path, const struct stat *st)
+store_env_start(store_env_t *env, const char *path)
 {
-    int          rc, fd;
-    MDB_stat     stat;
-    struct stat  opened;
+    int  rc;
 
     rc = mdb_env_create(&env->env);
     if (rc != 0) {
@@ -230,28 +227,6 @@ store_env_start(store_env_t *env, const char *path, const struct stat *st)
         goto failed;
     }
 
-    rc = mdb_env_stat(env->env, &stat);
-    if (rc != 0) {
-        return rc;
-    }
-
-    env->page_size = stat.ms_psize;
-
-    rc = mdb_env_get_fd(env->env, &fd);
-    if (rc != 0) {
-        return rc;
-    }
-
-    if (fstat(fd, &opened) == -1) {
-        return errno;
-    }
-
-    if (opened.st_dev != st->st_dev || opened.st_ino != st->st_ino) {
-        env->dev = opened.st_dev;
-        env->ino = opened.st_ino;
-        return STORE_CONFLICT;
-    }
-
     return STORE_OK;
 
 failed:
@@ -264,26 +239,51 @@ failed:
 
 
 /*
+ * What is open now.  Another file than was checked keeps `used` for ever;
+ * where it could not be asked, the next attempt asks again.
+ *
  * LMDB writes the meta pages of a new file and goes on without a sync.  With
  * one, a file of more than these two pages has them, whenever the power went,
  * and one of no more holds nothing yet.
  */
 static int
-store_env_settle(store_env_t *env)
+store_env_know(store_env_t *env, const struct stat *st, int create)
 {
-    int  rc, fd;
+    int          rc, fd;
+    MDB_stat     stat;
+    struct stat  opened;
 
-    rc = mdb_env_get_fd(env->env, &fd);
+    rc = mdb_env_stat(env->env, &stat);
 
-    if (rc == 0 && fsync(fd) == -1) {
+    if (rc == 0) {
+        rc = mdb_env_get_fd(env->env, &fd);
+    }
+
+    if (rc == 0 && fstat(fd, &opened) == -1) {
+        rc = errno;
+    }
+
+    if (rc == 0
+        && (opened.st_dev != st->st_dev || opened.st_ino != st->st_ino))
+    {
+        env->dev = opened.st_dev;
+        env->ino = opened.st_ino;
+        return STORE_CONFLICT;
+    }
+
+    if (rc == 0 && create && fsync(fd) == -1) {
         rc = errno;
     }
 
     if (rc != 0) {
         store_env_park(env);
+        return rc;
     }
 
-    return rc;
+    env->page_size = stat.ms_psize;
+    env->known = 1;
+
+    return STORE_OK;
 }
 
 

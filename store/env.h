@@ -72,6 +72,7 @@ struct store_env_s {
     MDB_dbi       db[STORE_DBS_MAX];
     unsigned      dbs;
     unsigned      used;         /* by a store_t */
+    unsigned      known;        /* to be the file that was checked */
     size_t        map_size;
     size_t        page_size;
     dev_t         dev;
