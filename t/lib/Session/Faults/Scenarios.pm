@@ -183,8 +183,8 @@ sub bounded {
 sub writes {
     return (
         signing('signing in', 'sam', undef, [200]),
-        signing('a wrong password', 'sam', 'wrong', [401], settle => 0.4),
-        signing('an unknown user', 'nobody', 'wrong', [401], settle => 0.4,
+        signing('a wrong password', 'sam', 'wrong', [401], settle => 0.3),
+        signing('an unknown user', 'nobody', 'wrong', [401], settle => 0.3,
                 unknown => 1),
         signing('one session too many', 'cap', undef, [200], fill => 3,
                 port => 8081),
@@ -202,7 +202,7 @@ sub writes {
           act => sub { change($_[1], '/dashboard',
                               { action => 'end_others' }) },
           then => \&ended_other },
-        { name => 'a use', may => [200], settle => 0.4,
+        { name => 'a use', may => [200], settle => 0.3,
           make => sub { somebody($_[0], 0, created => -7200,
                                  seen => -7000) },
           act => sub { $_[1]{client}->get('/private', @json) },
