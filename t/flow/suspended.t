@@ -61,9 +61,8 @@ for my $stop (@stops) {
 
     ok $pid, "$point: a worker is stopped";
 
-    # a command of somebody else does not need it, unless it has the lock
-    $m->revoke('c0', $m->mint('c0')) if $point eq 'read';
-
+    # its writer's thread stands as well, and may have the lock at any point:
+    # a command that changes something now might wait for as long as we do
     $t->wait_for(sub { Session::Model::now() > $from + $long }, $long + 60);
     kill CONT => $pid;
 
@@ -92,7 +91,6 @@ for my $stop (@stops) {
          ' changes';
     cmp_ok scalar(@times), '>', 20 * $long, "$point: the others decide";
     cmp_ok $times[-1], '<', $long, "$point: in time";
-    cmp_ok $changes, '>', 0, "$point: and change" if $point eq 'read';
 }
 
 $t->done;
