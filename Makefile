@@ -126,7 +126,7 @@ $(B)/unit/text_%: t/unit/text_%.c $(wildcard t/unit/*.h) $(TEXT_ASAN)
 FUZZ_SECONDS ?= 30
 FUZZ_CC ?= clang
 FUZZ := $(filter-out replay,$(patsubst t/fuzz/%.c,%,$(wildcard t/fuzz/*.c)))
-FUZZ_STORE := token phc record jsonline
+FUZZ_STORE := token phc record jsonline keys
 FUZZ_TEXT := $(filter-out $(FUZZ_STORE),$(FUZZ))
 FUZZ_FLAGS := -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror $(SANITIZE) \
     -It/fuzz $(INCS)
