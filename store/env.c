@@ -253,6 +253,7 @@ store_env_know(store_env_t *env, const struct stat *st, int create)
     MDB_stat     stat;
     struct stat  opened;
 
+    fd = -1;
     rc = mdb_env_stat(env->env, &stat);
 
     if (rc == 0) {
