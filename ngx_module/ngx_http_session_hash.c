@@ -468,8 +468,11 @@ ngx_http_session_hash_left(ngx_http_session_hash_t *h)
         {
             job = ngx_queue_data(q, ngx_http_session_hash_job_t, job.queue);
 
+            /* a thread may be starting it at this very moment */
+
             if (job->job.waiter
-                && job->state != NGX_HTTP_SESSION_HASH_STARTED)
+                && ngx_atomic_fetch_add(&job->state, 0)
+                   != NGX_HTTP_SESSION_HASH_STARTED)
             {
                 left = ngx_min(left, (ngx_msec_int_t) (job->job.deadline
                                                        - ngx_current_msec));
