@@ -357,7 +357,8 @@ sub long {
 
     $t->reload;
 
-    is scalar(grep { -d "/proc/$_" } @before), 2,
+    # one worker may have accepted them all
+    cmp_ok scalar(grep { -d "/proc/$_" } @before), '>=', 1,
         'old workers stay for their downloads';
 
     rename backup(), $t->store . '/sessions.v1.mdb' or die $!;
