@@ -65,27 +65,6 @@ sub private {
     return $r && $r->code || 0;
 }
 
-sub out {
-    my ($session) = @_;
-    my $r = eval { $t->client->post('/sign_out', {},
-        Accept => 'application/json', 'X-CSRF-Token' => $session->{csrf},
-        Cookie => "$cookie=$session->{token}") };
-
-    return $r && $r->code || 0;
-}
-
-# The token, or the code of the refusal.
-
-sub in {
-    my $c = prepared($t);
-
-    $c->send(attempt($c, 'cat'));
-
-    my $r = eval { $c->receive } or return 0;
-
-    return $r->code =~ /\A20/ && $c->cookie($cookie) || $r->code;
-}
-
 # How much there is of what a sign-in and a sign-out make: in whole ones.
 
 sub made {
@@ -121,7 +100,7 @@ sub try_out {
     my @wrong;
 
     disk($kind, $room);
-    my $code = out($session);
+    my $code = sign_out_code($t, $session);
     my $failed = failed();
     my $other = others($kind);
     disk();
@@ -140,7 +119,8 @@ sub try_out {
         if $code == 503 && $done && $kind != META;
     push @wrong, "the session is $now" if $now != ($done ? 401 : 200);
     push @wrong, 'cannot be repeated'
-        if !$done && !$t->wait_for(sub { out($session) == 200 }, 30);
+        if !$done && !$t->wait_for(
+            sub { sign_out_code($t, $session) == 200 }, 30);
     push @wrong, 'still there' if back($session->{token}) != 401;
 
     return (\@wrong, $code, $failed);
@@ -159,7 +139,7 @@ sub try_in {
     my @wrong;
 
     disk($kind, $room);
-    my $token = in();
+    my $token = token_or_code($t, 'cat');
     my $failed = failed();
     my $other = others($kind);
     disk();
@@ -179,7 +159,8 @@ sub try_in {
     my $again;
 
     push @wrong, 'cannot be repeated'
-        if !$in && !$t->wait_for(sub { length($again = in()) > 3 }, 30);
+        if !$in && !$t->wait_for(
+            sub { length($again = token_or_code($t, 'cat')) > 3 }, 30);
     push @wrong, 'is no session' if $again && back($again) != 200;
 
     return (\@wrong, $in ? 200 : $token, $failed);

@@ -69,28 +69,6 @@ sub back {
     return $code;
 }
 
-sub out {
-    my ($session) = @_;
-    my $r = eval { $t->client->post('/sign_out', {},
-        Accept => 'application/json', 'X-CSRF-Token' => $session->{csrf},
-        Cookie => "$cookie=$session->{token}") };
-
-    return $r && $r->code || 0;
-}
-
-# The token, or the code of the refusal.
-
-sub in {
-    my $c = prepared($t);
-
-    $c->send(attempt($c, 'cat'));
-
-    my $r = eval { $c->receive } or return 0;
-
-    return $r->code =~ /\A20/ && $c->cookie($cookie) || $r->code;
-}
-
-
 # A sign-out may find room in pages that were given back.
 
 sub tries {
@@ -99,7 +77,7 @@ sub tries {
     my %refused = (in => 0, out => 0);
 
     for my $session (@sessions) {
-        my $code = out($session);
+        my $code = sign_out_code($t, $session);
 
         $refused{out} += $code == 503;
         push @wrong, "sign-out $code" if $code !~ /\A(?:200|503)\z/;
@@ -108,7 +86,8 @@ sub tries {
 
         my $token;
 
-        push @in, $token while @in < 60 && length($token = in()) > 3;
+        push @in, $token
+            while @in < 60 && length($token = token_or_code($t, 'cat')) > 3;
 
         $refused{in} += $token eq '503';
         push @wrong, "sign-in $token" if $token ne '503';
@@ -144,9 +123,9 @@ tries('after a reload', @sessions[4 .. 7]);
 unlink "$store/filler", "$store/rest";
 
 is back($sessions[8]{token}), 200, 'the last one is signed in still';
-is out($sessions[8]), 200, 'with room again they sign out';
+is sign_out_code($t, $sessions[8]), 200, 'with room again they sign out';
 is back($sessions[8]{token}), 401, 'which counts';
-cmp_ok length in(), '>', 3, 'and others sign in';
+cmp_ok length token_or_code($t, 'cat'), '>', 3, 'and others sign in';
 is(($t->sessionctl('check'))[0], 0, 'the store is whole');
 
 
@@ -171,7 +150,7 @@ SKIP: {
 
     is back($ann->{token}), 200, 'the same sessions';
     is back($ben->{token}), 200, 'all of them';
-    is out($ann), 200, 'which can be ended';
+    is sign_out_code($t, $ann), 200, 'which can be ended';
     is back($ann->{token}), 401, 'for good';
     is(($t->sessionctl('check'))[0], 0, 'the store is whole');
 }

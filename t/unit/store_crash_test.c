@@ -553,20 +553,9 @@ child_full_disk(fixture_t *f)
 static void
 test_full_disk(void **state)
 {
-    int        rc;
-    fixture_t  f;
-
     (void) state;
 
-    fixture_directory(&f);
-    rc = fixture_child(child_full_disk, &f);
-    fixture_remove(&f);
-
-    if (rc == 77) {
-        skip();
-    }
-
-    assert_int_equal(rc, 0);
+    fixture_child_test(child_full_disk);
 }
 
 

@@ -299,4 +299,23 @@ fixture_child(int (*run)(fixture_t *f), fixture_t *f)
 }
 
 
+/* A whole test of this kind; 77 of the child: it cannot be tried here. */
+static inline void
+fixture_child_test(int (*run)(fixture_t *f))
+{
+    int        rc;
+    fixture_t  f;
+
+    fixture_directory(&f);
+    rc = fixture_child(run, &f);
+    fixture_remove(&f);
+
+    if (rc == 77) {
+        skip();
+    }
+
+    assert_int_equal(rc, 0);
+}
+
+
 #endif /* STORE_FIXTURE_H_INCLUDED */

@@ -293,20 +293,9 @@ child_lock_files(fixture_t *f)
 static void
 test_lock_files_have_room(void **state)
 {
-    int        rc;
-    fixture_t  f;
-
     (void) state;
 
-    fixture_directory(&f);
-    rc = fixture_child(child_lock_files, &f);
-    fixture_remove(&f);
-
-    if (rc == 77) {
-        skip();
-    }
-
-    assert_int_equal(rc, 0);
+    fixture_child_test(child_lock_files);
 }
 
 

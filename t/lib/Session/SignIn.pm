@@ -12,8 +12,9 @@ use POSIX ();
 use Session::Wire ();
 use Session::World ();
 
-our @EXPORT = qw(configuration sign_in prepared attempt each_worker
-                 private_by_worker load_start load_stop compiled);
+our @EXPORT = qw(configuration sign_in prepared attempt token_or_code
+                 sign_out_code each_worker private_by_worker load_start
+                 load_stop compiled);
 
 
 # The configuration of all these flows.  http and server: lines to add; listen:
@@ -90,6 +91,34 @@ sub attempt {
         @headers, body => Session::Client::encode_form(
             { login => $login,
               password => $password // $Session::World::password }));
+}
+
+
+# Of a server that may not answer: the new session's token, or the code of the
+# refusal, or 0.
+
+sub token_or_code {
+    my ($t, $login) = @_;
+    my $client = prepared($t);
+
+    $client->send(attempt($client, $login));
+
+    my $r = eval { $client->receive } or return 0;
+
+    return $r->code =~ /\A20/ && $client->cookie($Session::World::cookie)
+           || $r->code;
+}
+
+
+# The same of a sign-out: its code.
+
+sub sign_out_code {
+    my ($t, $session) = @_;
+    my $r = eval { $t->client->post('/sign_out', {},
+        Accept => 'application/json', 'X-CSRF-Token' => $session->{csrf},
+        Cookie => "$Session::World::cookie=$session->{token}") };
+
+    return $r && $r->code || 0;
 }
 
 
