@@ -187,7 +187,7 @@ sub check_includes {
 
         wrong('lmdb.h and sodium.h only under store/', $file, $i + 1)
             if $header =~ /^(?:lmdb|sodium)\b/ && !$store
-               && $file !~ m{^t/unit/store_};
+               && $file !~ m{^t/(?:unit/store_|fuzz/)};
         wrong('store.h only in its adapter', $file, $i + 1)
             if basename($header) eq 'store.h' && !$store
                && $file !~ m{^(?:t|bench)/

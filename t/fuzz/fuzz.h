@@ -1,6 +1,7 @@
 /*
- * fuzz.h: what every driver needs.  A driver feeds one parser and checks one
- * property of it; anything that does not hold ends the program, which is how
+ * fuzz.h: what every driver needs.  A driver feeds one parser and compares it
+ * with an oracle that shares no code with it: another library, or the plainest
+ * code that does the same.  What does not hold ends the program, which is how
  * libFuzzer learns of it.
  */
 
@@ -26,6 +27,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* Once, before the first input: for drivers that have one. */
+int LLVMFuzzerInitialize(int *argc, char ***argv);
+
 
 /* A buffer of exactly n bytes; free() it. */
 static inline uint8_t *
@@ -37,6 +41,13 @@ fuzz_buffer(size_t n)
     fuzz_check(p != NULL);
 
     return p;
+}
+
+
+static inline int
+fuzz_same(const void *a, size_t a_len, const void *b, size_t b_len)
+{
+    return a_len == b_len && (a_len == 0 || memcmp(a, b, a_len) == 0);
 }
 
 

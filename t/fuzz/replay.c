@@ -15,6 +15,8 @@
 
 const char *__asan_default_options(void);
 
+#pragma weak LLVMFuzzerInitialize
+
 
 /* for the signal handler, which has no other way to know */
 static char  replay_path[4096];
@@ -114,6 +116,10 @@ main(int argc, char **argv)
     const char  *name;
 
     (void) signal(SIGABRT, replay_aborted);
+
+    if (LLVMFuzzerInitialize) {
+        (void) LLVMFuzzerInitialize(&argc, &argv);
+    }
 
     name = strrchr(argv[0], '/');
     name = name == NULL ? argv[0] : name + 1;
