@@ -74,6 +74,11 @@ ngx_http_session_store_init_worker(ngx_cycle_t *cycle,
         return NGX_OK;
     }
 
+    worker->list = ngx_alloc(sizeof(ngx_http_session_list_t), cycle->log);
+    if (worker->list == NULL) {
+        return NGX_ERROR;
+    }
+
     ngx_http_session_worker = worker;
 
     ngx_http_session_store_leave_init(worker);

@@ -11,9 +11,6 @@
 #include "ngx_http_session_store_worker.h"
 
 
-#define NGX_HTTP_SESSION_LIST_MAX  100          /* sign-ins of one answer */
-
-
 static ngx_http_session_status_e ngx_http_session_store_status(int rc);
 static ngx_http_session_record_t *ngx_http_session_store_record(
     ngx_pool_t *pool, const store_session_t *session);
@@ -241,7 +238,6 @@ ngx_http_session_store_sessions(ngx_pool_t *pool, ngx_uint_t realm,
 {
     int                          rc;
     size_t                       i, n;
-    ngx_int_t                    result;
     store_realm_t               *name;
     store_session_t             *list;
     ngx_http_session_record_t   *record, *slot;
@@ -253,13 +249,7 @@ ngx_http_session_store_sessions(ngx_pool_t *pool, ngx_uint_t realm,
         return NGX_ERROR;
     }
 
-    list = ngx_alloc(STORE_USER_SESSIONS_MAX * sizeof(store_session_t),
-                     worker->log);
-    if (list == NULL) {
-        return NGX_ERROR;
-    }
-
-    result = NGX_ERROR;
+    list = worker->list->sessions;
     n = STORE_USER_SESSIONS_MAX;
     name = &worker->realms[realm];
 
@@ -267,7 +257,7 @@ ngx_http_session_store_sessions(ngx_pool_t *pool, ngx_uint_t realm,
 
     if (rc != STORE_OK && rc != STORE_NOT_FOUND) {
         ngx_http_session_store_failed("list sessions", rc);
-        goto failed;
+        return NGX_ERROR;
     }
 
     for (i = 0; rc == STORE_OK && i < n; i++) {
@@ -282,19 +272,13 @@ ngx_http_session_store_sessions(ngx_pool_t *pool, ngx_uint_t realm,
         slot = ngx_array_push(records);
 
         if (record == NULL || slot == NULL) {
-            goto failed;
+            return NGX_ERROR;
         }
 
         *slot = *record;
     }
 
-    result = NGX_OK;
-
-failed:
-
-    ngx_free(list);
-
-    return result;
+    return NGX_OK;
 }
 
 
@@ -305,7 +289,6 @@ ngx_http_session_store_sign_ins(ngx_pool_t *pool,
 {
     int                          rc;
     size_t                       i, n;
-    ngx_int_t                    result;
     store_event_t               *events;
     ngx_http_session_sign_in_t  *line;
     ngx_http_session_worker_t   *worker;
@@ -316,18 +299,8 @@ ngx_http_session_store_sign_ins(ngx_pool_t *pool,
         return NGX_ERROR;
     }
 
+    events = worker->list->events;
     n = ngx_min(max, NGX_HTTP_SESSION_LIST_MAX);
-
-    if (n == 0) {
-        return NGX_OK;
-    }
-
-    events = ngx_alloc(n * sizeof(store_event_t), worker->log);
-    if (events == NULL) {
-        return NGX_ERROR;
-    }
-
-    result = NGX_ERROR;
 
     rc = store_event_list(worker->store, user,
                           1 << STORE_EVENT_SIGN_IN
@@ -336,7 +309,7 @@ ngx_http_session_store_sign_ins(ngx_pool_t *pool,
 
     if (rc != STORE_OK && rc != STORE_NOT_FOUND) {
         ngx_http_session_store_failed("list sign-ins", rc);
-        goto failed;
+        return NGX_ERROR;
     }
 
     for (i = 0; rc == STORE_OK && i < n; i++) {
@@ -346,17 +319,11 @@ ngx_http_session_store_sign_ins(ngx_pool_t *pool,
         if (line == NULL
             || ngx_http_session_store_line(pool, line, &events[i]) != NGX_OK)
         {
-            goto failed;
+            return NGX_ERROR;
         }
     }
 
-    result = NGX_OK;
-
-failed:
-
-    ngx_free(events);
-
-    return result;
+    return NGX_OK;
 }
 
 

@@ -69,6 +69,7 @@ struct store_env_s {
     MDB_env      *env;
     MDB_txn      *reader;       /* of the reader's thread */
     MDB_txn      *feeder;       /* of the writer's thread */
+    MDB_cursor   *lister;       /* the reader's, on one index for ever */
     MDB_dbi       db[STORE_DBS_MAX];
     unsigned      dbs;
     unsigned      used;         /* by a store_t */
@@ -133,6 +134,11 @@ int store_read_new(store_env_t *env, MDB_txn **txn) STORE_CHECK_RESULT;
 int store_read_begin(store_env_t *env, MDB_txn **txn) STORE_CHECK_RESULT;
 int store_feed_begin(store_env_t *env, MDB_txn **txn) STORE_CHECK_RESULT;
 void store_read_end(MDB_txn *txn);
+
+/* The cursor that lists one user's rows, in the reader's transaction; it stays
+ * allocated and is not closed.  `db` is always the same for an environment. */
+int store_read_list(store_env_t *env, MDB_txn *txn, MDB_dbi db,
+    MDB_cursor **cursor) STORE_CHECK_RESULT;
 
 /* Ends with mdb_txn_commit() (whose handle is gone whatever it returns) or
  * mdb_txn_abort(). */

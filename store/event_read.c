@@ -60,7 +60,7 @@ store_event_list_read(store_t *store, MDB_txn *txn, const uint8_t *user,
     room = *n;
     *n = 0;
 
-    rc = mdb_cursor_open(txn, db[STORE_EVENT_BY_USER], &cursor);
+    rc = store_read_list(store->events, txn, db[STORE_EVENT_BY_USER], &cursor);
     if (rc != 0) {
         return rc;
     }
@@ -97,8 +97,6 @@ store_event_list_read(store_t *store, MDB_txn *txn, const uint8_t *user,
 
         rc = store_db_step(cursor, MDB_PREV, &k, &v);
     }
-
-    mdb_cursor_close(cursor);
 
     return store_expected(rc) ? STORE_OK : rc;
 }

@@ -148,7 +148,8 @@ store_session_list_read(store_t *store, MDB_txn *txn, const uint8_t *user,
     room = *n;
     *n = 0;
 
-    rc = mdb_cursor_open(txn, db[STORE_SESSION_BY_USER], &cursor);
+    rc = store_read_list(store->sessions, txn, db[STORE_SESSION_BY_USER],
+                         &cursor);
     if (rc != 0) {
         return rc;
     }
@@ -178,8 +179,6 @@ store_session_list_read(store_t *store, MDB_txn *txn, const uint8_t *user,
 
         rc = store_db_step(cursor, MDB_PREV, &k, &v);
     }
-
-    mdb_cursor_close(cursor);
 
     return store_expected(rc) ? STORE_OK : rc;
 }

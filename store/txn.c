@@ -84,6 +84,25 @@ store_read_new(store_env_t *env, MDB_txn **txn)
 }
 
 
+int
+store_read_list(store_env_t *env, MDB_txn *txn, MDB_dbi db,
+    MDB_cursor **cursor)
+{
+    int  rc;
+
+    if (env->lister == NULL) {
+        rc = mdb_cursor_open(txn, db, &env->lister);
+
+    } else {
+        rc = mdb_cursor_renew(txn, env->lister);
+    }
+
+    *cursor = env->lister;
+
+    return rc;
+}
+
+
 void
 store_read_end(MDB_txn *txn)
 {
