@@ -1,8 +1,11 @@
+#include <string.h>
+
 #include "base64.h"
 #include "store.h"
 
 
-#define STORE_BASE64_BAD  64
+#define STORE_BASE64_BAD    64          /* no value of a character */
+#define STORE_BASE64_WRONG  (1u << 24)  /* nor of a group */
 
 
 static const char  store_base64url_alphabet[] =
@@ -24,36 +27,39 @@ static const uint8_t  store_base64url_values[128] = {
 };
 
 
+/* Three bytes are four characters; one or two left over are two or three. */
 static size_t
 store_base64_write(const char *alphabet, const uint8_t *data, size_t n,
     char *text)
 {
     char      *p;
-    unsigned   bits;
-    uint32_t   acc;
+    uint32_t   group;
 
-    p = text;
-    acc = 0;
-    bits = 0;
+    for (p = text; n >= 3; n -= 3, data += 3) {
+        group = (uint32_t) (data[0] << 16 | data[1] << 8 | data[2]);
 
-    while (n--) {
-        acc = acc << 8 | *data++;
-
-        for (bits += 8; bits >= 6; /* void */) {
-            bits -= 6;
-            *p++ = alphabet[acc >> bits & 0x3f];
-        }
+        *p++ = alphabet[group >> 18];
+        *p++ = alphabet[group >> 12 & 0x3f];
+        *p++ = alphabet[group >> 6 & 0x3f];
+        *p++ = alphabet[group & 0x3f];
     }
 
-    if (bits) {
-        *p++ = alphabet[acc << (6 - bits) & 0x3f];
+    if (n) {
+        group = (uint32_t) (data[0] << 16 | (n == 2 ? data[1] << 8 : 0));
+
+        *p++ = alphabet[group >> 18];
+        *p++ = alphabet[group >> 12 & 0x3f];
+
+        if (n == 2) {
+            *p++ = alphabet[group >> 6 & 0x3f];
+        }
     }
 
     return (size_t) (p - text);
 }
 
 
-static uint8_t
+static inline uint8_t
 store_base64url_value(char c)
 {
     uint8_t  u;
@@ -64,7 +70,7 @@ store_base64url_value(char c)
 }
 
 
-static uint8_t
+static inline uint8_t
 store_base64_value(char c)
 {
     switch (c) {
@@ -85,45 +91,69 @@ store_base64_value(char c)
 }
 
 
+/* Four characters as 24 bits; with a bad one, STORE_BASE64_WRONG or more. */
+static inline uint32_t
+store_base64_group(uint8_t (*value)(char c), const char *text)
+{
+    uint8_t  a, b, c, d;
+
+    a = value(text[0]);
+    b = value(text[1]);
+    c = value(text[2]);
+    d = value(text[3]);
+
+    if ((a | b | c | d) & STORE_BASE64_BAD) {
+        return STORE_BASE64_WRONG;
+    }
+
+    return (uint32_t) (a << 18 | b << 12 | c << 6 | d);
+}
+
+
 /*
  * The length is compared before anything is written, so data never needs more
  * than n bytes; the bits left over after the last whole byte must be zero, or
- * one value would have several texts.
+ * one value would have several texts.  Missing characters of the last group
+ * count as A, which is zero.
  */
-static int
+static inline int
 store_base64_read(uint8_t (*value)(char c), const char *text, size_t len,
     uint8_t *data, size_t n)
 {
-    size_t    i;
-    uint8_t   v;
-    unsigned  bits;
-    uint32_t  acc;
+    char      rest[4] = { 'A', 'A', 'A', 'A' };
+    uint32_t  group;
 
     if (n > SIZE_MAX / 16 || len != store_base64_chars(n)) {
         return STORE_MALFORMED;
     }
 
-    acc = 0;
-    bits = 0;
+    for ( /* void */ ; n >= 3; n -= 3, text += 4) {
+        group = store_base64_group(value, text);
 
-    for (i = 0; i < len; i++) {
-        v = value(text[i]);
-
-        if (v == STORE_BASE64_BAD) {
+        if (group >= STORE_BASE64_WRONG) {
             return STORE_MALFORMED;
         }
 
-        acc = acc << 6 | v;
-        bits += 6;
-
-        if (bits >= 8) {
-            bits -= 8;
-            *data++ = (uint8_t) (acc >> bits);
-        }
+        *data++ = (uint8_t) (group >> 16);
+        *data++ = (uint8_t) (group >> 8);
+        *data++ = (uint8_t) group;
     }
 
-    if (acc & ((1u << bits) - 1)) {
+    if (n == 0) {
+        return STORE_OK;
+    }
+
+    memcpy(rest, text, n + 1);
+    group = store_base64_group(value, rest);
+
+    if (group >= STORE_BASE64_WRONG || group & (n == 1 ? 0xffff : 0xff)) {
         return STORE_MALFORMED;
+    }
+
+    *data++ = (uint8_t) (group >> 16);
+
+    if (n == 2) {
+        *data = (uint8_t) (group >> 8);
     }
 
     return STORE_OK;
