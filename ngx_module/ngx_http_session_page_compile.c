@@ -66,7 +66,9 @@ ngx_http_session_page_compile(ngx_conf_t *cf,
         return NGX_CONF_ERROR;
     }
 
-    if (ngx_http_session_page_asset_uris(cf, sscf) != NGX_OK) {
+    if (ngx_http_session_page_asset_uris(cf, sscf) != NGX_OK
+        || ngx_http_session_page_fold(cf, sscf) != NGX_OK)
+    {
         return NGX_CONF_ERROR;
     }
 

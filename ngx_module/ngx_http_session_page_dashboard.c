@@ -4,7 +4,7 @@
  */
 
 #include "ngx_http_session_page.h"
-#include "text/device.h"
+#include "ngx_http_session_page_device.h"
 #include "text/escape.h"
 
 
@@ -44,8 +44,6 @@ static ngx_int_t ngx_http_session_dashboard_device(
 static void ngx_http_session_dashboard_notice(ngx_http_request_t *r,
     text_value_t *values);
 static void ngx_http_session_dashboard_json(text_json_t *json, void *data);
-static void ngx_http_session_dashboard_json_device(text_json_t *json,
-    const ngx_str_t *agent);
 
 
 ngx_int_t
@@ -393,13 +391,13 @@ ngx_http_session_dashboard_time(ngx_pool_t *pool, text_value_t *values,
         return NGX_ERROR;
     }
 
+    text_time_both(time, p, p + TEXT_TIME_CHARS);
+
     values[slot].text.data = p;
-    values[slot].text.len = text_time_human(time, p);
+    values[slot].text.len = TEXT_TIME_CHARS;
 
-    p += TEXT_TIME_CHARS;
-
-    values[slot + 1].text.data = p;
-    values[slot + 1].text.len = text_time_iso(time, p);
+    values[slot + 1].text.data = p + TEXT_TIME_CHARS;
+    values[slot + 1].text.len = TEXT_TIME_CHARS;
 
     return NGX_OK;
 }
@@ -411,22 +409,23 @@ ngx_http_session_dashboard_device(ngx_http_session_dashboard_t *dashboard,
     text_value_t *value, const ngx_str_t *agent)
 {
     u_char       *p;
-    text_span_t   span;
+    text_span_t   name;
 
     if (dashboard->device.len == 0
         || dashboard->agent.len != agent->len
         || ngx_memcmp(dashboard->agent.data, agent->data, agent->len) != 0)
     {
-        p = ngx_pnalloc(dashboard->request->pool, TEXT_DEVICE_CHARS);
+        name = ngx_http_session_page_device(agent);
+
+        p = ngx_pnalloc(dashboard->request->pool, name.len);
         if (p == NULL) {
             return NGX_ERROR;
         }
 
-        span.data = agent->data;
-        span.len = agent->len;
+        ngx_memcpy(p, name.data, name.len);
 
         dashboard->device.data = p;
-        dashboard->device.len = text_device(span, p);
+        dashboard->device.len = name.len;
         dashboard->agent = *agent;
     }
 
@@ -489,7 +488,8 @@ ngx_http_session_dashboard_json(text_json_t *json, void *data)
                                                 dashboard->record->key,
                                                 NGX_HTTP_SESSION_KEY_LEN)
                                      == 0);
-        ngx_http_session_dashboard_json_device(json, &record[i].agent);
+        text_json_string(json, "device",
+                         ngx_http_session_page_device(&record[i].agent));
         ngx_http_session_json_text(json, "address", &record[i].address);
         text_json_time(json, "created", record[i].created);
         text_json_time(json, "seen", record[i].seen);
@@ -507,7 +507,8 @@ ngx_http_session_dashboard_json(text_json_t *json, void *data)
         text_json_time(json, "time", sign_in[i].time);
         text_json_bool(json, "failed", sign_in[i].failed);
         text_json_int(json, "count", sign_in[i].count);
-        ngx_http_session_dashboard_json_device(json, &sign_in[i].agent);
+        text_json_string(json, "device",
+                         ngx_http_session_page_device(&sign_in[i].agent));
         ngx_http_session_json_text(json, "address", &sign_in[i].address);
         text_json_object_end(json);
     }
@@ -517,21 +518,4 @@ ngx_http_session_dashboard_json(text_json_t *json, void *data)
     ngx_http_session_json_text(json, "csrf_token", &dashboard->csrf);
 
     text_json_object_end(json);
-}
-
-
-static void
-ngx_http_session_dashboard_json_device(text_json_t *json,
-    const ngx_str_t *agent)
-{
-    u_char       device[TEXT_DEVICE_CHARS];
-    text_span_t  span;
-
-    span.data = agent->data;
-    span.len = agent->len;
-
-    span.len = text_device(span, device);
-    span.data = device;
-
-    text_json_string(json, "device", span);
 }

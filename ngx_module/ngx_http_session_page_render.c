@@ -7,34 +7,17 @@
 #include "ngx_http_session_page_set.h"
 
 
-/*
- * A literal shorter than this is copied beside the values: a buffer, its
- * chain link and its place in writev() cost more than the copy.
- */
-#define NGX_HTTP_SESSION_LITERAL_MIN  128
-
-#define NGX_HTTP_SESSION_CHUNK_SIZE   1024
-
-
-typedef struct {
-    ngx_http_request_t   *request;
-    ngx_chain_t          *chain;
-    ngx_chain_t         **last;
-    ngx_buf_t            *buf;      /* the last one, if it has room */
-    off_t                 len;
-} ngx_http_session_render_t;
+/* What a page takes at first, and what a worker keeps as room for the next. */
+#define NGX_HTTP_SESSION_PAGE_SIZE      4096
+#define NGX_HTTP_SESSION_PAGE_SIZE_MAX  16384
 
 
 static ngx_int_t ngx_http_session_page_title(ngx_http_request_t *r,
     const ngx_http_session_srv_conf_t *sscf, ngx_str_t *title);
 static void ngx_http_session_page_any(text_value_t *values, ngx_uint_t any,
     ngx_uint_t from, ngx_uint_t to);
-static int ngx_http_session_page_emit(void *data, text_span_t piece,
-    int literal);
-static ngx_int_t ngx_http_session_page_copy(ngx_http_session_render_t *render,
-    text_span_t piece);
-static ngx_buf_t *ngx_http_session_page_push(
-    ngx_http_session_render_t *render);
+static u_char *ngx_http_session_page_render(ngx_http_request_t *r,
+    const text_template_t *template, const text_value_t *values, size_t *len);
 
 
 text_value_t *
@@ -42,21 +25,10 @@ ngx_http_session_page_values(ngx_http_request_t *r,
     ngx_http_session_template_e template)
 {
     ngx_str_t                          text;
-    ngx_uint_t                         i;
     text_value_t                      *values;
     ngx_http_session_ctx_t            *ctx;
     const ngx_http_session_record_t   *record;
     const ngx_http_session_srv_conf_t *sscf;
-
-    static const struct {
-        ngx_uint_t                     slot;
-        ngx_http_session_page_e        page;
-    } links[] = {
-        { NGX_HTTP_SESSION_SLOT_SIGN_IN_URI, NGX_HTTP_SESSION_PAGE_SIGN_IN },
-        { NGX_HTTP_SESSION_SLOT_SIGN_OUT_URI, NGX_HTTP_SESSION_PAGE_SIGN_OUT },
-        { NGX_HTTP_SESSION_SLOT_DASHBOARD_URI,
-          NGX_HTTP_SESSION_PAGE_DASHBOARD }
-    };
 
     sscf = ngx_http_get_module_srv_conf(r, ngx_http_session_module);
 
@@ -81,16 +53,6 @@ ngx_http_session_page_values(ngx_http_request_t *r,
     }
 
     ngx_http_session_page_set(values, NGX_HTTP_SESSION_SLOT_NONCE, &text);
-
-    ngx_http_session_page_set(values, NGX_HTTP_SESSION_SLOT_STYLE,
-                         &sscf->pages->uris[NGX_HTTP_SESSION_ASSET_STYLE]);
-    ngx_http_session_page_set(values, NGX_HTTP_SESSION_SLOT_LOGO,
-                         &sscf->pages->uris[NGX_HTTP_SESSION_ASSET_LOGO]);
-
-    for (i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
-        ngx_http_session_page_set(values, links[i].slot,
-                                  &sscf->uris[links[i].page]);
-    }
 
     ctx = ngx_http_session_get_ctx(r);
     if (ctx == NULL) {
@@ -167,8 +129,9 @@ ngx_http_session_page_send(ngx_http_request_t *r,
     ngx_http_session_template_e template, ngx_uint_t status,
     text_value_t *values)
 {
+    u_char                             *p;
+    size_t                              len;
     ngx_http_session_answer_t           answer;
-    ngx_http_session_render_t           render;
     const ngx_http_session_srv_conf_t  *sscf;
 
     sscf = ngx_http_get_module_srv_conf(r, ngx_http_session_module);
@@ -182,16 +145,10 @@ ngx_http_session_page_send(ngx_http_request_t *r,
                                   NGX_HTTP_SESSION_SIGN_IN_REASON_FRESH);
     }
 
-    render.request = r;
-    render.chain = NULL;
-    render.last = &render.chain;
-    render.buf = NULL;
-    render.len = 0;
-
-    if (text_template_render(&sscf->pages->files->templates[template], values,
-                             ngx_http_session_page_emit, &render)
-        != 0)
-    {
+    p = ngx_http_session_page_render(r,
+                                  &sscf->pages->templates[template],
+                                  values, &len);
+    if (p == NULL) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
@@ -200,11 +157,11 @@ ngx_http_session_page_send(ngx_http_request_t *r,
     }
 
     answer.status = status;
-    answer.len = render.len;
+    answer.len = len;
     answer.kind = NGX_HTTP_SESSION_ANSWER_PERSONAL;
     ngx_str_set(&answer.type, "text/html");
 
-    return ngx_http_session_answer_send(r, &answer, render.chain);
+    return ngx_http_session_answer_memory(r, &answer, p);
 }
 
 
@@ -224,96 +181,35 @@ ngx_http_session_page_any(text_value_t *values, ngx_uint_t any,
 }
 
 
-static int
-ngx_http_session_page_emit(void *data, text_span_t piece, int literal)
+/*
+ * One buffer: copying literals costs less than a buffer, a chain link and a
+ * place in writev() for each of them.  A page that does not fit is measured by
+ * that and rendered again; the next one has as much room from the start.
+ */
+static u_char *
+ngx_http_session_page_render(ngx_http_request_t *r,
+    const text_template_t *template, const text_value_t *values, size_t *len)
 {
-    ngx_http_session_render_t  *render = data;
+    size_t         size;
+    u_char        *p;
 
-    ngx_buf_t                  *b;
+    static size_t  room = NGX_HTTP_SESSION_PAGE_SIZE;
 
-    if (piece.len == 0) {
-        return 0;
-    }
+    size = room;
 
-    render->len += piece.len;
-
-    if (!literal || piece.len < NGX_HTTP_SESSION_LITERAL_MIN) {
-        return ngx_http_session_page_copy(render, piece) == NGX_OK ? 0 : 1;
-    }
-
-    b = ngx_http_session_page_push(render);
-    if (b == NULL) {
-        return 1;
-    }
-
-    b->start = (u_char *) piece.data;
-    b->pos = b->start;
-    b->last = b->pos + piece.len;
-    b->end = b->last;
-    b->memory = 1;
-
-    render->buf = NULL;
-
-    return 0;
-}
-
-
-static ngx_int_t
-ngx_http_session_page_copy(ngx_http_session_render_t *render,
-    text_span_t piece)
-{
-    size_t      size;
-    ngx_buf_t  *b;
-
-    b = render->buf;
-
-    if (b == NULL || (size_t) (b->end - b->last) < piece.len) {
-        size = ngx_max(piece.len, NGX_HTTP_SESSION_CHUNK_SIZE);
-
-        b = ngx_http_session_page_push(render);
-        if (b == NULL) {
-            return NGX_ERROR;
+    for ( ;; ) {
+        p = ngx_pnalloc(r->pool, size);
+        if (p == NULL) {
+            return NULL;
         }
 
-        b->start = ngx_pnalloc(render->request->pool, size);
-        if (b->start == NULL) {
-            return NGX_ERROR;
+        *len = text_template_render(template, values, p, size);
+
+        if (*len <= size) {
+            return p;
         }
 
-        b->pos = b->start;
-        b->last = b->start;
-        b->end = b->start + size;
-        b->temporary = 1;
-
-        render->buf = b;
+        size = *len;
+        room = ngx_min(size, NGX_HTTP_SESSION_PAGE_SIZE_MAX);
     }
-
-    b->last = ngx_cpymem(b->last, piece.data, piece.len);
-
-    return NGX_OK;
-}
-
-
-static ngx_buf_t *
-ngx_http_session_page_push(ngx_http_session_render_t *render)
-{
-    ngx_buf_t    *b;
-    ngx_chain_t  *cl;
-
-    b = ngx_calloc_buf(render->request->pool);
-    if (b == NULL) {
-        return NULL;
-    }
-
-    cl = ngx_alloc_chain_link(render->request->pool);
-    if (cl == NULL) {
-        return NULL;
-    }
-
-    cl->buf = b;
-    cl->next = NULL;
-    *render->last = cl;
-    render->last = &cl->next;
-
-    return b;
 }

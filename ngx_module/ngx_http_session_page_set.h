@@ -36,6 +36,8 @@ typedef struct {
 
 struct ngx_http_session_page_set_s {
     ngx_http_session_page_files_t  *files;
+    /* with what this server's configuration decides: see page_fold.c */
+    text_template_t                 templates[NGX_HTTP_SESSION_TEMPLATES];
     /* of this server; empty where no location has session_page assets */
     ngx_str_t                       uris[NGX_HTTP_SESSION_ASSETS];
 };
@@ -49,6 +51,10 @@ typedef struct {
     ngx_str_t                       file;
     ngx_str_t                       type;
 } ngx_http_session_asset_t;
+
+
+ngx_int_t ngx_http_session_page_fold(ngx_conf_t *cf,
+    ngx_http_session_srv_conf_t *sscf);
 
 
 extern const ngx_http_session_asset_t

@@ -297,6 +297,14 @@ ngx_http_session_wants_json(ngx_http_request_t *r)
         return 0;
     }
 
+    /* a browser's long list has no JSON in it, so it need not be parsed */
+
+    if (memchr(value.data, 'j', value.len) == NULL
+        && memchr(value.data, 'J', value.len) == NULL)
+    {
+        return 0;
+    }
+
     return text_accept((text_span_t) { value.data, value.len })
            == TEXT_ACCEPT_JSON;
 }

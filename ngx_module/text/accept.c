@@ -61,11 +61,19 @@ text_accept_trim(const uint8_t *p, const uint8_t *end)
 }
 
 
-/* The first `c` outside of a quoted string, or end. */
+/* The first `c` outside of a quoted string, or end.  Nobody quotes. */
 static const uint8_t *
 text_accept_find(const uint8_t *p, const uint8_t *end, uint8_t c)
 {
-    int  quoted;
+    int             quoted;
+    const uint8_t  *found;
+
+    found = memchr(p, c, (size_t) (end - p));
+    found = found == NULL ? end : found;
+
+    if (memchr(p, '"', (size_t) (found - p)) == NULL) {
+        return found;
+    }
 
     for (quoted = 0; p < end; p++) {
 

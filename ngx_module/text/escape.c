@@ -4,17 +4,12 @@
 
 #include "escape.h"
 #include "out.h"
+#include "plain.h"
 #include "utf8.h"
 
 
-#define TEXT_BLOCK  16          /* bytes of a block */
-
 #define TEXT_TIME_MIN  INT64_C(-62167219200)    /* 0000-01-01T00:00:00Z */
 #define TEXT_TIME_MAX  INT64_C(253402300799)    /* 9999-12-31T23:59:59Z */
-
-
-/* Vectors of gcc and clang: machine instructions where there are some. */
-typedef uint8_t  text_block_t __attribute__((vector_size(TEXT_BLOCK)));
 
 
 /* What an ASCII byte that cannot stay becomes. */
@@ -47,53 +42,14 @@ text_escape_entity(uint8_t c)
 }
 
 
-/* A block of printable ASCII without one of " & ' < > ` in it. */
-static int
-text_escape_plain(const uint8_t *data)
-{
-    uint64_t      bad[2];
-    text_block_t  b, found;
-
-    memcpy(&b, data, TEXT_BLOCK);
-
-    /* & and ', < and > differ in one bit */
-
-    found = (text_block_t) ((b < 0x20) | (b > 0x7e) | (b == '"') | (b == '`')
-                            | ((b | 1) == '\'') | ((b | 2) == '>'));
-
-    memcpy(bad, &found, TEXT_BLOCK);
-
-    return (bad[0] | bad[1]) == 0;
-}
-
-
-/* How much at the start of `in` can be passed over block by block; the last
- * block may overlap the one before. */
-static size_t
-text_escape_skip(text_span_t in)
-{
-    size_t  i;
-
-    if (in.len < TEXT_BLOCK) {
-        return 0;
-    }
-
-    for (i = 0; i <= in.len - TEXT_BLOCK; i += TEXT_BLOCK) {
-        if (!text_escape_plain(in.data + i)) {
-            return i;
-        }
-    }
-
-    return text_escape_plain(in.data + in.len - TEXT_BLOCK) ? in.len : i;
-}
-
-
 /*
- * A run of harmless characters is one piece that points into the input; each
- * character that is not harmless is a piece of its own.
+ * Sets *piece to what the start of `in` becomes and returns how much of `in`
+ * that was, 0 only for empty `in`.  A run of harmless characters is one piece
+ * that points into the input; each character that is not harmless is a piece
+ * of its own.
  */
-size_t
-text_escape_html_step(text_span_t in, text_span_t *piece)
+static size_t
+text_escape_step(text_span_t in, text_span_t *piece)
 {
     size_t                 i, len;
     uint8_t                c;
@@ -109,7 +65,7 @@ text_escape_html_step(text_span_t in, text_span_t *piece)
     len = 0;
     piece->len = 0;
 
-    for (i = text_escape_skip(in); i < in.len; i += len) {
+    for (i = text_plain(in); i < in.len; i += len) {
         c = in.data[i];
         len = 1;
 
@@ -158,7 +114,7 @@ text_escape_html(text_span_t in, uint8_t *out, size_t capacity)
     o = (text_out_t) { out, capacity, 0 };
 
     while (in.len != 0) {
-        n = text_escape_html_step(in, &piece);
+        n = text_escape_step(in, &piece);
         text_out_bytes(&o, piece);
         in.data += n;
         in.len -= n;
@@ -198,30 +154,26 @@ text_escape_query(text_span_t in, uint8_t *out, size_t capacity)
 }
 
 
+/* Two digits, value below 100. */
 static uint8_t *
-text_time_digits(uint8_t *p, unsigned value, unsigned digits)
+text_time_digits(uint8_t *p, unsigned value)
 {
-    unsigned  i;
+    p[0] = (uint8_t) ('0' + value / 10);
+    p[1] = (uint8_t) ('0' + value % 10);
 
-    for (i = digits; i > 0; i--) {
-        p[i - 1] = (uint8_t) ('0' + value % 10);
-        value /= 10;
-    }
-
-    return p + digits;
+    return p + 2;
 }
 
 
 /*
- * Writes "2026-01-02", `between` and "03:04" and returns what lies behind.
  * Days are counted from 1 March of year 0, so that the leap day is the last
  * one of a year and of a 400-year era (146097 days).
  */
-static uint8_t *
-text_time_minutes(int64_t seconds, uint8_t between, uint8_t *p,
-    unsigned *second)
+void
+text_time_iso(int64_t seconds, uint8_t out[TEXT_TIME_CHARS])
 {
     int64_t   shifted;
+    uint8_t  *p;
     unsigned  days, era, day, year, month, rest;
 
     if (seconds < TEXT_TIME_MIN) {
@@ -247,45 +199,39 @@ text_time_minutes(int64_t seconds, uint8_t between, uint8_t *p,
     month = month < 10 ? month + 3 : month - 9;
     year += era * 400 + (month <= 2) - 400;
 
-    p = text_time_digits(p, year, 4);
+    p = text_time_digits(out, year / 100);
+    p = text_time_digits(p, year % 100);
     *p++ = '-';
-    p = text_time_digits(p, month, 2);
+    p = text_time_digits(p, month);
     *p++ = '-';
-    p = text_time_digits(p, day + 1, 2);
-    *p++ = between;
-    p = text_time_digits(p, rest / 3600, 2);
+    p = text_time_digits(p, day + 1);
+    *p++ = 'T';
+    p = text_time_digits(p, rest / 3600);
     *p++ = ':';
-    p = text_time_digits(p, rest / 60 % 60, 2);
-
-    *second = rest % 60;
-
-    return p;
+    p = text_time_digits(p, rest / 60 % 60);
+    *p++ = ':';
+    p = text_time_digits(p, rest % 60);
+    *p = 'Z';
 }
 
 
-size_t
+/* The minute is written alike in both. */
+void
+text_time_both(int64_t seconds, uint8_t human[TEXT_TIME_CHARS],
+    uint8_t iso[TEXT_TIME_CHARS])
+{
+    text_time_iso(seconds, iso);
+
+    memcpy(human, iso, TEXT_TIME_CHARS - 4);
+    memcpy(human + TEXT_TIME_CHARS - 4, " UTC", 4);
+    human[10] = ' ';
+}
+
+
+void
 text_time_human(int64_t seconds, uint8_t out[TEXT_TIME_CHARS])
 {
-    uint8_t   *p;
-    unsigned   second;
+    uint8_t  iso[TEXT_TIME_CHARS];
 
-    p = text_time_minutes(seconds, ' ', out, &second);
-    memcpy(p, " UTC", 4);
-
-    return TEXT_TIME_CHARS;
-}
-
-
-size_t
-text_time_iso(int64_t seconds, uint8_t out[TEXT_TIME_CHARS])
-{
-    uint8_t   *p;
-    unsigned   second;
-
-    p = text_time_minutes(seconds, 'T', out, &second);
-    *p++ = ':';
-    p = text_time_digits(p, second, 2);
-    *p = 'Z';
-
-    return TEXT_TIME_CHARS;
+    text_time_both(seconds, out, iso);
 }

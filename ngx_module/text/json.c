@@ -5,6 +5,7 @@
 #include "escape.h"
 #include "json.h"
 #include "out.h"
+#include "plain.h"
 #include "utf8.h"
 
 
@@ -75,7 +76,7 @@ text_json_quoted(text_json_t *json, text_span_t value)
 
     run = 0;
 
-    for (i = 0; i < value.len; i += n) {
+    for (i = text_plain(value); i < value.len; i += n) {
         code = value.data[i];
         n = 1;
 
@@ -246,7 +247,9 @@ text_json_time(text_json_t *json, const char *name, int64_t value)
     text_span_t  span;
 
     span.data = out;
-    span.len = text_time_iso(value, out);
+    span.len = TEXT_TIME_CHARS;
+
+    text_time_iso(value, out);
 
     text_json_string(json, name, span);
 }

@@ -101,15 +101,26 @@ struct text_rows_s {
 };
 
 
-/* Called for each piece in order.  literal: the bytes live as long as the
- * template and need no copy; else they are an escaped value in `scratch`-like
- * storage that is valid only during the call.  Non-zero ends the rendering. */
-typedef int (*text_template_emit_pt)(void *data, text_span_t piece,
-    int literal);
+/*
+ * The page, values escaped.  As everywhere in text/: what the whole takes is
+ * returned and what fits is stored, so a call with capacity 0 measures.  data
+ * is never NULL.
+ */
+size_t text_template_render(const text_template_t *tpl,
+    const text_value_t *values, uint8_t *data, size_t capacity);
 
-/* 0, or what emit returned. */
-int text_template_render(const text_template_t *tpl,
-    const text_value_t *values, text_template_emit_pt emit, void *data);
+
+/*
+ * The same page with some values known beforehand: what they alone decide is
+ * decided, and literals that meet become one.  known[slot] != 0 says that
+ * values[slot] is such a value; list slots, slots of rows and those from n on
+ * never are.  ops has room for tpl->n operations, text for the literals, which
+ * point into it: what they take is returned, and *out is a page only if that
+ * is not more than capacity.
+ */
+size_t text_template_fold(const text_template_t *tpl,
+    const text_value_t *values, const uint8_t *known, size_t n,
+    text_op_t *ops, uint8_t *text, size_t capacity, text_template_t *out);
 
 
 #endif /* TEXT_TEMPLATE_H_INCLUDED */

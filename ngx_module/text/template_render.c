@@ -3,10 +3,9 @@
  */
 
 #include "escape.h"
+#include "out.h"
+#include "plain.h"
 #include "template.h"
-
-
-#define TEXT_TEMPLATE_PIECE  512        /* escaped bytes given out at once */
 
 
 typedef struct {
@@ -40,51 +39,20 @@ text_template_lookup(const text_template_scope_t *scope, size_t slot)
 }
 
 
-/*
- * A value without a character to escape, nearly every one, goes out as it is.
- * Anything else is gathered on the stack, so that many small pieces make few
- * calls; a run too long for that goes out between.
- */
-static int
-text_template_escape(text_span_t in, text_template_emit_pt emit, void *data)
+static void
+text_template_escape(text_out_t *out, text_span_t value)
 {
-    int          rc;
-    size_t       n;
-    uint8_t      buffer[TEXT_TEMPLATE_PIECE];
-    text_span_t  piece, out;
+    size_t  used;
 
-    out.data = buffer;
-    out.len = 0;
-
-    while (in.len != 0) {
-        n = text_escape_html_step(in, &piece);
-        in.data += n;
-        in.len -= n;
-
-        if (piece.len > sizeof(buffer) - out.len && out.len != 0) {
-            rc = emit(data, out, 0);
-            out.len = 0;
-
-            if (rc != 0) {
-                return rc;
-            }
-        }
-
-        if (piece.len > sizeof(buffer) || (in.len == 0 && out.len == 0)) {
-            rc = emit(data, piece, 0);
-
-            if (rc != 0) {
-                return rc;
-            }
-
-            continue;
-        }
-
-        memcpy(buffer + out.len, piece.data, piece.len);
-        out.len += piece.len;
+    if (text_plain(value) == value.len) {
+        text_out_bytes(out, value);
+        return;
     }
 
-    return out.len == 0 ? 0 : emit(data, out, 0);
+    used = out->len < out->capacity ? out->len : out->capacity;
+
+    out->len += text_escape_html(value, out->data + used,
+                                 out->capacity - used);
 }
 
 
@@ -144,33 +112,33 @@ text_template_leave(text_template_scope_t *scope, const text_op_t *ops,
 }
 
 
-int
+size_t
 text_template_render(const text_template_t *tpl, const text_value_t *values,
-    text_template_emit_pt emit, void *data)
+    uint8_t *data, size_t capacity)
 {
-    int                     rc;
     size_t                  pc;
+    text_out_t              out;
     const text_op_t        *op;
     text_template_scope_t   scope;
+
+    out = (text_out_t) { data, capacity, 0 };
 
     scope.values = values;
     scope.n = 0;
 
     for (pc = 0; pc < tpl->n; /* void */ ) {
         op = &tpl->ops[pc];
-        rc = 0;
 
         switch (op->kind) {
 
         case TEXT_OP_LITERAL:
-            rc = emit(data, op->literal, 1);
+            text_out_bytes(&out, op->literal);
             pc++;
             break;
 
         case TEXT_OP_VALUE:
-            rc = text_template_escape(
-                               text_template_lookup(&scope, op->slot)->text,
-                               emit, data);
+            text_template_escape(&out,
+                                 text_template_lookup(&scope, op->slot)->text);
             pc++;
             break;
 
@@ -183,11 +151,7 @@ text_template_render(const text_template_t *tpl, const text_value_t *values,
             pc = text_template_leave(&scope, tpl->ops, pc);
             break;
         }
-
-        if (rc != 0) {
-            return rc;
-        }
     }
 
-    return 0;
+    return out.len;
 }

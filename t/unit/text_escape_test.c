@@ -237,47 +237,6 @@ test_html_every_place(void **state)
 }
 
 
-/* The steps consume everything and none of them more than there is. */
-static void
-test_html_step(void **state)
-{
-    int          round;
-    size_t       n, len;
-    bytes_t      in, out;
-    uint64_t     seed;
-    text_span_t  rest, piece;
-
-    (void) state;
-
-    seed = 12;
-
-    for (round = 0; round < 20000; round++) {
-        in = bytes_draw(&seed, round % 2 ? NULL : "<ab\xc3\xa9", 20);
-        out = escaped(text_escape_html, bytes_span(&in));
-        rest = bytes_span(&in);
-        len = 0;
-
-        while (rest.len != 0) {
-            n = text_escape_html_step(rest, &piece);
-            assert_true(n > 0 && n <= rest.len);
-            assert_true(piece.len > 0 && len + piece.len <= out.len);
-            assert_memory_equal(out.data + len, piece.data, piece.len);
-
-            len += piece.len;
-            rest.data += n;
-            rest.len -= n;
-        }
-
-        assert_int_equal(len, out.len);
-        assert_int_equal(text_escape_html_step(rest, &piece), 0);
-        assert_int_equal(piece.len, 0);
-
-        bytes_free(&out);
-        bytes_free(&in);
-    }
-}
-
-
 static void
 test_query(void **state)
 {
@@ -379,12 +338,10 @@ test_time(void **state)
     got = bytes_span(&out);
 
     for (i = 0; i < bytes_count(cases); i++) {
-        assert_int_equal(text_time_iso(cases[i].seconds, out.data),
-                         TEXT_TIME_CHARS);
+        text_time_iso(cases[i].seconds, out.data);
         bytes_assert(got, cases[i].iso, "iso");
 
-        assert_int_equal(text_time_human(cases[i].seconds, out.data),
-                         TEXT_TIME_CHARS);
+        text_time_human(cases[i].seconds, out.data);
         bytes_assert(got, cases[i].human, "human");
     }
 
@@ -444,7 +401,6 @@ main(void)
         cmocka_unit_test(test_html),
         cmocka_unit_test(test_html_of_anything),
         cmocka_unit_test(test_html_every_place),
-        cmocka_unit_test(test_html_step),
         cmocka_unit_test(test_query),
         cmocka_unit_test(test_query_every_byte),
         cmocka_unit_test(test_time),

@@ -8,7 +8,6 @@
 
 
 #define OPS      TEXT_TEMPLATE_OPS_MAX
-#define OUTPUT   65536
 #define FILES    4
 
 
@@ -34,15 +33,6 @@ typedef struct {
     bytes_t      files[FILES];
     size_t       n;
 } folder_t;
-
-typedef struct {
-    uint8_t      bytes[OUTPUT];
-    size_t       len;
-    size_t       pieces;
-    size_t       stop_at;       /* piece at which to return 7 */
-    text_span_t  source;        /* where literals must lie */
-} output_t;
-
 
 static int
 load(void *data, text_span_t name, text_span_t *source)
@@ -87,44 +77,19 @@ compile(folder_t *folder, text_op_t *ops, size_t capacity,
 }
 
 
-static int
-emit(void *data, text_span_t piece, int literal)
+/* Measured first, then into a buffer of exactly that. */
+static bytes_t
+render(const text_template_t *tpl, const text_value_t *values)
 {
-    output_t  *out;
+    uint8_t  none[1];
+    bytes_t  out;
 
-    out = data;
+    out = bytes_new(NULL, text_template_render(tpl, values, none, 0));
 
-    assert_true(piece.len > 0);
-    assert_true(out->len + piece.len < OUTPUT);
+    assert_int_equal(text_template_render(tpl, values, out.data, out.len),
+                     out.len);
 
-    if (literal && out->source.data != NULL) {
-        assert_true(piece.data >= out->source.data);
-        assert_true(piece.data + piece.len
-                    <= out->source.data + out->source.len);
-    }
-
-    if (!literal) {
-        assert_null(memchr(piece.data, '<', piece.len));
-        assert_null(memchr(piece.data, '>', piece.len));
-        assert_null(memchr(piece.data, '"', piece.len));
-        assert_null(memchr(piece.data, '\'', piece.len));
-        assert_null(memchr(piece.data, '`', piece.len));
-    }
-
-    memcpy(out->bytes + out->len, piece.data, piece.len);
-    out->len += piece.len;
-    out->pieces++;
-
-    return out->pieces == out->stop_at ? 7 : 0;
-}
-
-
-static void
-output_init(output_t *out)
-{
-    out->len = out->pieces = out->stop_at = 0;
-    out->source.data = NULL;
-    out->source.len = 0;
+    return out;
 }
 
 
@@ -198,10 +163,9 @@ test_render(void **state)
     size_t                 i;
     folder_t               folder;
     text_op_t              ops[OPS];
-    text_span_t            got;
     text_value_t           values[SLOTS];
     text_template_t        tpl;
-    static output_t        out;
+    bytes_t                out;
     text_template_error_t  error;
 
     static const struct {
@@ -281,11 +245,9 @@ test_render(void **state)
             fail_msg("%s: %s", cases[i].page, error.what);
         }
 
-        output_init(&out);
-        assert_int_equal(text_template_render(&tpl, values, emit, &out), 0);
-        got.data = out.bytes;
-        got.len = out.len;
-        bytes_assert(got, cases[i].want, cases[i].page);
+        out = render(&tpl, values);
+        bytes_assert(bytes_span(&out), cases[i].want, cases[i].page);
+        bytes_free(&out);
         folder_free(&folder);
     }
 }
@@ -572,7 +534,7 @@ test_compile_truncated(void **state)
     text_op_t              ops[OPS];
     const char            *whole;
     text_value_t           values[SLOTS];
-    static output_t        out;
+    bytes_t                out;
     text_template_t        tpl;
     text_template_error_t  error;
 
@@ -587,9 +549,8 @@ test_compile_truncated(void **state)
         rc = compile(&folder, ops, OPS, &tpl, &error);
 
         if (rc == 0) {
-            output_init(&out);
-            assert_int_equal(text_template_render(&tpl, values, emit, &out),
-                             0);
+            out = render(&tpl, values);
+            bytes_free(&out);
 
         } else {
             assert_true(error.line >= 1 && error.line <= 7);
@@ -602,20 +563,47 @@ test_compile_truncated(void **state)
 }
 
 
-/* Literals are parts of the source; a value without markup is one piece. */
-static void
-test_render_pieces(void **state)
+/* Bit n of known says that the value of slot n is; literals belong to the page
+ * and are exactly as long as it says. */
+static text_template_t
+fold(const text_template_t *tpl, const text_value_t *values, unsigned known,
+    text_op_t *ops, bytes_t *literals)
 {
-    size_t                 i;
-    bytes_t                value;
+    size_t           i, len;
+    uint8_t          mask[3], none[1];
+    text_template_t  out;
+
+    for (i = 0; i < sizeof(mask); i++) {
+        mask[i] = known >> i & 1;
+    }
+
+    len = text_template_fold(tpl, values, mask, sizeof(mask), ops, none, 0,
+                             &out);
+    *literals = bytes_new(NULL, len);
+
+    assert_int_equal(text_template_fold(tpl, values, mask, sizeof(mask), ops,
+                                        literals->data, len, &out),
+                     len);
+
+    return out;
+}
+
+
+/* What is known is gone, and what stood around it is one literal. */
+static void
+test_fold(void **state)
+{
+    bytes_t                literals, out;
     folder_t               folder;
-    text_op_t              ops[OPS];
+    text_op_t              ops[OPS], fewer[OPS];
     text_value_t           values[SLOTS];
-    static output_t        out;
-    text_template_t        tpl;
+    text_template_t        tpl, folded;
     text_template_error_t  error;
 
-    static const char  page[] = "<p>{{token}}</p>";
+    static const char  page[] =
+        "<{{title}}>{{#token}}<b>{{#empty}}never{{/empty}}"
+        "{{^empty}}<i>{{/empty}}{{/token}}"
+        "{{#sessions}}({{title}}{{ref}}){{/sessions}}end";
 
     (void) state;
 
@@ -623,33 +611,66 @@ test_render_pieces(void **state)
     folder = folder_of(page, sizeof(page) - 1);
     assert_int_equal(compile(&folder, ops, OPS, &tpl, &error), 0);
 
-    output_init(&out);
-    out.source = bytes_span(&folder.files[0]);
-    assert_int_equal(text_template_render(&tpl, values, emit, &out), 0);
-    assert_int_equal(out.pieces, 3);
+    folded = fold(&tpl, values, 7, fewer, &literals);
 
-    for (i = 1; i <= 3; i++) {
-        output_init(&out);
-        out.stop_at = i;
-        assert_int_equal(text_template_render(&tpl, values, emit, &out), 7);
-        assert_int_equal(out.pieces, i);
+    /* literal, sessions, literal, ref, literal, end of sessions, literal */
+
+    assert_int_equal(folded.n, 7);
+    assert_int_equal(folded.ops[0].kind, TEXT_OP_LITERAL);
+    bytes_assert(folded.ops[0].literal,
+                 "<A &quot;title&quot; &lt;1&gt;><b><i>", page);
+
+    out = render(&folded, values);
+    bytes_assert(bytes_span(&out),
+                 "<A &quot;title&quot; &lt;1&gt;><b><i>"
+                 "(A &quot;title&quot; &lt;1&gt;r1)"
+                 "(A &quot;title&quot; &lt;1&gt;r2)end", page);
+    bytes_free(&out);
+    bytes_free(&literals);
+
+    folded = fold(&tpl, values, 0, fewer, &literals);
+    assert_int_equal(folded.n, tpl.n);
+    bytes_free(&literals);
+
+    folder_free(&folder);
+}
+
+
+/* What fits is there, the length is the whole page's, and nothing else is
+ * written. */
+static void
+test_render_cut(void **state)
+{
+    size_t                 len;
+    bytes_t                whole, cut;
+    folder_t               folder;
+    text_op_t              ops[OPS];
+    text_value_t           values[SLOTS];
+    text_template_t        tpl;
+    text_template_error_t  error;
+
+    static const char  page[] =
+        "<p>{{title}}</p>{{#sessions}}<b>{{device}}</b>{{/sessions}}<hr>";
+
+    (void) state;
+
+    fill(values);
+    folder = folder_of(page, sizeof(page) - 1);
+    assert_int_equal(compile(&folder, ops, OPS, &tpl, &error), 0);
+
+    whole = render(&tpl, values);
+
+    for (len = 0; len < whole.len; len++) {
+        cut = bytes_new(NULL, len);
+
+        assert_int_equal(text_template_render(&tpl, values, cut.data, len),
+                         whole.len);
+        assert_memory_equal(cut.data, whole.data, len);
+
+        bytes_free(&cut);
     }
 
-    /* a piece is cut nowhere inside of an entity or a character */
-
-    for (i = 480; i < 1100; i++) {
-        value = bytes_new(NULL, i);
-        memset(value.data, '<', i);
-        memset(value.data, 'x', i / 2);
-        values[TOKEN].text = bytes_span(&value);
-
-        output_init(&out);
-        assert_int_equal(text_template_render(&tpl, values, emit, &out), 0);
-        assert_int_equal(out.len, 7 + i / 2 + (i - i / 2) * 4);
-        assert_true(out.pieces <= 4 + out.len / 500);
-        bytes_free(&value);
-    }
-
+    bytes_free(&whole);
     folder_free(&folder);
 }
 
@@ -688,7 +709,8 @@ draw_values(uint64_t *seed, text_value_t values[SLOTS],
 }
 
 
-/* emit() looks at every piece; here the pages are anything that compiles. */
+/* Pages of anything that compiles, without markup of their own; what is known
+ * beforehand makes no difference. */
 static void
 test_render_anything(void **state)
 {
@@ -701,8 +723,10 @@ test_render_anything(void **state)
     text_rows_t            rows;
     const char            *part;
     text_value_t           values[SLOTS], sessions[6];
-    static output_t        out;
-    text_template_t        tpl;
+    bytes_t                out, again, literals;
+    unsigned               known;
+    text_op_t              fewer[OPS];
+    text_template_t        tpl, folded;
     text_template_error_t  error;
 
     static const char *const  parts[] = {
@@ -731,10 +755,23 @@ test_render_anything(void **state)
 
         if (compile(&folder, ops, OPS, &tpl, &error) == 0) {
             accepted++;
-            output_init(&out);
-            assert_int_equal(text_template_render(&tpl, values, emit, &out),
-                             0);
-            assert_null(memchr(out.bytes, '<', out.len));
+            out = render(&tpl, values);
+
+            for (i = 0; i < out.len; i++) {
+                assert_null(memchr("<>\"'`", out.data[i], 5));
+            }
+
+            known = (unsigned) bytes_random(&seed) % 8;
+            folded = fold(&tpl, values, known, fewer, &literals);
+            again = render(&folded, values);
+
+            assert_true(folded.n <= tpl.n);
+            assert_int_equal(again.len, out.len);
+            assert_memory_equal(again.data, out.data, out.len);
+
+            bytes_free(&again);
+            bytes_free(&literals);
+            bytes_free(&out);
         }
 
         folder_free(&folder);
@@ -754,7 +791,8 @@ main(void)
         cmocka_unit_test(test_compile_bounds),
         cmocka_unit_test(test_compile_required),
         cmocka_unit_test(test_compile_truncated),
-        cmocka_unit_test(test_render_pieces),
+        cmocka_unit_test(test_render_cut),
+        cmocka_unit_test(test_fold),
         cmocka_unit_test(test_render_anything),
     };
 
