@@ -7,14 +7,11 @@ use warnings;
 
 use lib 't/lib';
 use Session::Flow;
+use Session::Http2 qw(HEADERS RST_STREAM PING GOAWAY END_STREAM END_HEADERS
+                      literal);
 use Session::Log qw(slurp);
 use Session::SignIn;
 use Test::More;
-use Time::HiRes qw(time);
-
-use constant { DATA => 0, HEADERS => 1, RST => 3, SETTINGS => 4, PING => 6,
-               GOAWAY => 7, END_STREAM => 1, END_HEADERS => 4, ACK => 1,
-               CANCEL => 8 };
 
 my $t = Session::Flow->new(users => ['alice']);
 
@@ -30,14 +27,12 @@ $t->run;
 # ------------------------------------------------------- all of them ---
 
 {
-    my $c = http2();
+    my $c = Session::Http2->new($t->port);
     my @streams = map { post($c, 'alice') } 1 .. 40;
-    my $codes = receive($c, @streams);
 
-    is scalar(grep { ($codes->{$_} // '') eq '200' } @streams), 40,
-        'forty at once';
+    is codes($c, @streams), join(' ', (200) x 40), 'forty at once';
     is live(), 40, 'forty sessions';
-    close $c->{sock};
+    $c->close;
 }
 
 
@@ -45,49 +40,47 @@ $t->run;
 
 for my $when ('at once', 'while they wait') {
     my $before = live();
-    my $c = http2();
+    my $c = Session::Http2->new($t->port);
     my @streams = map { post($c, 'alice') } 1 .. 20;
     my @reset = @streams[map { 2 * $_ + 1 } 0 .. 9];
 
-    receive($c, $streams[0]) if $when ne 'at once';
-    put($c, RST, 0, $_, pack 'N', CANCEL) for @reset;
+    $c->codes($streams[0]) if $when ne 'at once';
+    $c->reset_stream($_) for @reset;
 
     my %reset = map { $_ => 1 } @reset;
     my @kept = grep { !$reset{$_} } @streams;
-    my $codes = receive($c, @kept);
 
-    is scalar(grep { ($codes->{$_} // '') eq '200' } @kept), 10,
+    is codes($c, @kept), join(' ', (200) x 10),
         "half of them are reset $when: the others are answered";
     cmp_ok live() - $before, '>=', 10, 'and signed in';
     cmp_ok live() - $before, '<=', 20, 'nobody twice';
-    is receive($c, post($c, 'nobody'))->{last}, '401',
-        'the connection goes on';
-    close $c->{sock};
+    is codes($c, post($c, 'nobody')), 401, 'the connection goes on';
+    $c->close;
 }
 
 
 # ------------------------------------------------------------- the end ---
 
 {
-    my $c = http2();
+    my $c = Session::Http2->new($t->port);
 
     post($c, 'alice') for 1 .. 20;
-    put($c, PING, 0, 0, 'x' x 8);
-    ok $t->wait_for(sub { frame($c, 1) && $c->{type} == PING }),
+    $c->put(PING, 0, 0, 'x' x 8);
+    ok $t->wait_for(sub { $c->frame(1) && $c->{type} == PING }),
         'twenty more have been read';
-    close $c->{sock};
+    $c->close;
 
-    $c = http2();
-    is receive($c, post($c, 'nobody'))->{last}, '401',
+    $c = Session::Http2->new($t->port);
+    is codes($c, post($c, 'nobody')), 401,
         'the connection is closed: the next one is served';
-    close $c->{sock};
+    $c->close;
 }
 
 
 # --------------------------------------------------------------- fields ---
 
 {
-    my $c = http2();
+    my $c = Session::Http2->new($t->port);
     my $token = $t->session('alice')->{token};
     my $ours = literal(cookie => "$Session::World::cookie=$token");
     my $other = literal(cookie => 'a="b');
@@ -109,16 +102,16 @@ for my $when ('at once', 'while they wait') {
         'more than nginx reads';
     cmp_ok cpu() - $start, '<', 1, 'in no time';
 
-    $c = http2();
+    $c = Session::Http2->new($t->port);
 
     for my $name ("a\0b", "a\rb", "a\nb", "a\r\nCookie: x") {
         is private($c, $ours, literal('user-agent' => $name)), 'refused',
             'what would end a line: refused';
-        $c = http2();
+        $c = Session::Http2->new($t->port);
     }
 
     is private($c, $ours), 200, 'the next one is served';
-    close $c->{sock};
+    $c->close;
 }
 
 $t->done;
@@ -129,18 +122,15 @@ $t->done;
 
 sub private {
     my ($c, @fields) = @_;
-    my $stream = $c->{next};
+    my $stream = $c->open_stream;
 
-    $c->{next} += 2;
-    put($c, HEADERS, END_HEADERS | END_STREAM, $stream, join '',
-        literal(':method', 'GET'), literal(':scheme', 'http'),
-        literal(':path', '/private'), literal(':authority', 'localhost'),
-        @fields);
+    $c->put(HEADERS, END_HEADERS | END_STREAM, $stream,
+            join '', $c->block('GET', '/private'), @fields);
 
-    while (frame($c, 20)) {
-        return 'refused' if $c->{type} == GOAWAY
-                            || $c->{type} == RST && $c->{stream} == $stream;
-        return status($c) =~ s/\A4(?!01)\d\d\z/refused/r
+    while ($c->frame) {
+        return 'refused' if $c->{type} == GOAWAY || $c->{type} == RST_STREAM
+                                                    && $c->{stream} == $stream;
+        return $c->status =~ s/\A4(?!01)\d\d\z/refused/r
             if $c->{type} == HEADERS && $c->{stream} == $stream;
     }
 
@@ -158,124 +148,28 @@ sub cpu {
 }
 
 
-# ----------------------------------------------------------------- wire ---
-
-sub http2 {
-    my $c = { in => '', next => 1,
-              sock => Session::Wire::dial('127.0.0.1', $t->port, 10) };
-
-    write_out($c, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
-    put($c, SETTINGS, 0, 0, '');
-
-    return $c;
-}
-
-
-sub write_out {
-    my ($c, $bytes) = @_;
-
-    Session::Wire::write_all($c->{sock}, $bytes, \$c->{in}, 10)
-        or die "cannot write\n";
-}
-
-
-sub put {
-    my ($c, $type, $flags, $stream, $payload) = @_;
-
-    write_out($c, substr(pack('N', length $payload), 1)
-                  . pack('CCN', $type, $flags, $stream) . $payload);
-}
-
-
-# A header that no table has to know: literal, not indexed, not compressed.
-
-sub literal {
-    my ($name, $value) = @_;
-
-    return pack 'C C/a* C/a*', 0, $name, $value;
-}
-
-
 sub post {
     my ($c, $login) = @_;
-    my $stream = $c->{next};
     my $body = Session::Client::encode_form(
         { login => $login, password => $Session::World::password });
+    my $stream = $c->head('POST', '/sign_in', accept => 'application/json',
+        'sec-fetch-site' => 'same-origin',
+        'content-type' => 'application/x-www-form-urlencoded',
+        'content-length' => length $body);
 
-    $c->{next} += 2;
-    put($c, HEADERS, END_HEADERS, $stream, join '',
-        literal(':method', 'POST'), literal(':scheme', 'http'),
-        literal(':path', '/sign_in'), literal(':authority', 'localhost'),
-        literal('accept', 'application/json'),
-        literal('sec-fetch-site', 'same-origin'),
-        literal('content-type', 'application/x-www-form-urlencoded'),
-        literal('content-length', length $body));
-    put($c, DATA, END_STREAM, $stream, $body);
+    $c->data($stream, $body, END_STREAM);
 
     return $stream;
 }
 
 
-# The next frame, if one comes in time: type, flags, stream, payload.
+# Statuses, in the order of the streams.
 
-sub frame {
-    my ($c, $seconds) = @_;
-    my $deadline = time + $seconds;
-
-    for (;;) {
-        my ($high, $low, $type, $flags, $stream) =
-            length $c->{in} < 9 ? () : unpack 'CnCCN', $c->{in};
-        my $length = defined $high ? ($high << 16) + $low : 0;
-
-        if (defined $high && length $c->{in} >= 9 + $length) {
-            @$c{qw(type flags stream)} = ($type, $flags, $stream);
-            $c->{payload} = substr $c->{in}, 9, $length;
-            substr($c->{in}, 0, 9 + $length) = '';
-            return 1;
-        }
-
-        my $left = $deadline - time;
-
-        return if $left <= 0;
-
-        my $n = Session::Wire::read_some($c->{sock}, \$c->{in}, $left);
-
-        return if defined $n && $n <= 0;
-    }
-}
-
-
-# The status that a HEADERS frame begins with.  nginx writes 200 as one byte
-# and others as three digits.
-
-sub status {
-    my ($c) = @_;
-
-    return 'odd' if $c->{payload} !~ /\A(?:[\x20-\x3f])?(?:([\x88-\x8e])
-                                       |[\x08\x48]\x03(\d{3}))/x;
-    return $2 // (200, 204, 206, 304, 400, 404, 500)[ord($1) - 0x88];
-}
-
-
-# Status by stream, until all that are asked for have one.
-
-sub receive {
+sub codes {
     my ($c, @streams) = @_;
-    my $codes = $c->{codes} //= {};
-    my $deadline = time + 60;
+    my $answers = $c->codes(@streams);
 
-    while (grep { !$codes->{$_} } @streams) {
-        frame($c, $deadline - time) or last;
-
-        if ($c->{type} == SETTINGS && !($c->{flags} & ACK)) {
-            put($c, SETTINGS, ACK, 0, '');
-
-        } elsif ($c->{type} == HEADERS) {
-            $codes->{ $c->{stream} } = $codes->{last} = status($c);
-        }
-    }
-
-    return $codes;
+    return join ' ', map { $answers->{$_}{code} // 'none' } @streams;
 }
 
 

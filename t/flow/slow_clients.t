@@ -11,6 +11,8 @@ use lib 't/lib';
 use Errno qw(EAGAIN EINTR EWOULDBLOCK);
 use List::Util qw(max);
 use Session::Flow;
+use Session::Http2 qw(bytes_of fields preface HEADERS DATA END_STREAM
+                      END_HEADERS);
 use Session::SignIn;
 use Session::Usage qw(memory descriptors may_open percentiles sanitized);
 use Test::More;
@@ -352,8 +354,7 @@ sub zero_window {
     my ($what) = @_;
     my @path = $what eq 'pages' ? ('/large', '/dashboard') : ('/sign_in');
     my $stream = -1;
-    my $bytes = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-                . frame(4, 0, 0, pack 'nN', 4, 0);
+    my $bytes = preface(0);
 
     for my $path (@path) {
         my $body = $what eq 'pages' ? '' : ($post =~ /\r\n\r\n(.*)/s)[0];
@@ -369,44 +370,11 @@ sub zero_window {
             'localhost', 'accept', 'application/json';
 
         $stream += 2;
-        $bytes .= frame(1, $body eq '' ? 5 : 4, $stream, fields(@fields));
-        $bytes .= frame(0, 1, $stream, $body) if $body ne '';
+        $bytes .= bytes_of(HEADERS, END_HEADERS
+                           | ($body eq '' ? END_STREAM : 0), $stream,
+                           fields(@fields));
+        $bytes .= bytes_of(DATA, END_STREAM, $stream, $body) if $body ne '';
     }
 
     return $bytes;
-}
-
-
-# Pseudo fields first.
-
-sub fields {
-    my @fields = @_;
-    my ($first, $rest) = ('', '');
-
-    while (my ($name, $value) = splice @fields, 0, 2) {
-        my $field = pack 'C C/a*', 0, $name;
-
-        # lengths of seven bits and, for a token, more
-        $field .= length $value < 127 ? pack('C/a*', $value)
-                  : pack('C', 127) . more(length($value) - 127) . $value;
-        ($name =~ /\A:/ ? $first : $rest) .= $field;
-    }
-
-    return $first . $rest;
-}
-
-
-sub more {
-    my ($n) = @_;
-
-    return $n < 128 ? pack('C', $n)
-                    : pack('C', 128 | $n & 127) . more($n >> 7);
-}
-
-
-sub frame {
-    my ($type, $flags, $stream, $payload) = @_;
-
-    return substr(pack('N', length $payload), 1)
-           . pack('CCN', $type, $flags, $stream) . $payload;
 }
