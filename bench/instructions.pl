@@ -24,17 +24,18 @@ my $requests = $ENV{BENCH_REQUESTS} || 2000;
 my $sessions = $ENV{BENCH_SESSIONS} || 1000;
 my $keep = $ENV{BENCH_PROFILES};
 
-my @names = qw(up up_cookie sign_in dashboard file app junk unknown);
-
 bounded(1800);
 
 my $dir = File::Temp->newdir('ngx_session-XXXXXXXX', TMPDIR => 1);
 my $site = Session::Bench::Site->new(sessions => $sessions, master => 0,
                                      binary => wrapper());
+my $cases = $site->{cases};
+my @names = sort { $cases->{$a}->place cmp $cases->{$b}->place }
+            grep { $cases->{$_}{floor} ne 'none' } keys %$cases;
 my %count;
 
 for my $name (@names) {
-    my $case = $site->{cases}{$name};
+    my $case = $cases->{$name};
 
     $count{$name}{floor} = counted("$name.floor", $case, "/floor/$name");
     $count{$name}{case} = counted($name, $case, $case->{path});
@@ -73,19 +74,20 @@ sub counted {
     my $client = $site->{t}->client;
     my @headers = $site->headers($case);
 
-    repeat($client, $path, 20, @headers);
+    repeat($client, $case->{method}, $path, 20, @headers);
     control('--zero');
-    repeat($client, $path, $requests, @headers);
+    repeat($client, $case->{method}, $path, $requests, @headers);
 
     return total($name) / $requests;
 }
 
 
 sub repeat {
-    my ($client, $path, $times, @headers) = @_;
+    my ($client, $method, $path, $times, @headers) = @_;
 
     for (1 .. $times) {
-        $client->get($path, @headers) or die "$path: no answer\n";
+        $client->request($method, $path, @headers)
+            or die "$path: no answer\n";
         $client->{jar} = {};
     }
 }
@@ -132,7 +134,7 @@ sub text {
     my $head = <<"END";
 callgrind, one process, $requests requests of each over one connection and
 $sessions sessions in the store; user space only. The floor sends as many bytes
-without us, as in requests.md. valgrind's processor has no SHA instructions: of
+without us, as in run.md. valgrind's processor has no SHA instructions: of
 the numbers here an HMAC-SHA-256 is more than its share of the time.
 
 | case | instructions | floor | more | ratio |
@@ -143,7 +145,7 @@ END
         my ($case, $floor) = @{ $count{$_} }{qw(case floor)};
 
         sprintf "| %s | %.0f | %.0f | %.0f | %.2f |\n",
-            $site->{cases}{$_}{title}, $case, $floor, $case - $floor,
+            $cases->{$_}{title}, $case, $floor, $case - $floor,
             $case / $floor;
     } @names;
 }

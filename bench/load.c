@@ -14,7 +14,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-#include "store.h"
+#include "load.h"
 
 
 #define LOAD_WAIT_MS      10000
@@ -37,13 +37,6 @@ typedef struct {
 } load_command_t;
 
 typedef struct {
-    uint64_t          ops;
-    uint64_t          commits;
-    double            started;
-    double            cpu;
-} load_score_t;
-
-typedef struct {
     uint8_t         (*keys)[STORE_KEY_BYTES];
     size_t            n;
     size_t            max;
@@ -64,25 +57,24 @@ static int load_end(char **argv);
 static int load_end_visit(const store_session_t *session, void *data);
 static int load_argon2(char **argv);
 static void *load_argon2_thread(void *data);
-static int load_apply(store_t *store, store_op_t *ops, size_t n,
-    load_score_t *score);
-static int load_open(const char *path, store_t **store);
-static int load_keyring(const char *keys, store_keyring_t **keyring);
-static void load_score_start(load_score_t *score);
-static void load_score_print(const load_score_t *score);
 static double load_now(void);
 static double load_cpu(void);
-static int load_fail(const char *what, int rc);
 
 
 static const load_command_t  load_commands[] = {
 
     { "users", 2, load_users,
-      "STORE COUNT   users u0.. of the realm default" },
+      "STORE COUNT   users u0000000.. of the realm default" },
 
     { "sign_in", 7, load_sign_in,
-      "STORE KEYS USERS COUNT BATCH SECONDS TOKENS   sessions of u0..,"
+      "STORE KEYS USERS COUNT BATCH SECONDS TOKENS   sessions of u0000000..,"
       " one of each in turn; each token is a line of the file TOKENS" },
+
+    { "fill", 5, load_fill,
+      "STORE KEYS SAMPLE COUNT TOKENS   sessions, in batches that are as large"
+      " as can be: SAMPLE of them, evenly spread, are the only ones of"
+      " u0000000.. and their tokens the lines of TOKENS; the rest are of the"
+      " users after them, 10 of each" },
 
     { "end", 4, load_end,
       "STORE COUNT BATCH SECONDS   ends sessions" },
@@ -161,7 +153,7 @@ load_users(char **argv)
             ops[batch].phc = phc;
 
             n = snprintf(ops[batch].login.data, sizeof(ops[batch].login.data),
-                         "u%zu", i + batch);
+                         LOAD_LOGIN, i + batch);
             ops[batch].login.len = (uint8_t) n;
 
             if (store_realm_set(&ops[batch].realm, "default", 7) != STORE_OK) {
@@ -217,7 +209,7 @@ load_sign_in(char **argv)
     }
 
     for (i = 0; i < users; i++) {
-        n = (size_t) snprintf(login, sizeof(login), "u%zu", i);
+        n = (size_t) snprintf(login, sizeof(login), LOAD_LOGIN, i);
         rc = store_user_find(store, "default", 7, login, n, &user[i]);
 
         if (rc != STORE_OK) {
@@ -253,45 +245,65 @@ static int
 load_sign_in_batch(const store_user_t *user, store_op_t *ops, size_t n,
     const store_keyring_t *keyring, FILE *tokens)
 {
-    int         rc;
-    char        token[STORE_TOKEN_CHARS];
-    size_t      i;
-    uint8_t     id[STORE_ID_BYTES], random[STORE_ID_RANDOM_BYTES];
-    store_op_t  *op;
+    size_t   i;
+    uint8_t  id[STORE_ID_BYTES];
 
     for (i = 0; i < n; i++) {
-        op = &ops[i];
 
-        rc = store_random(random, sizeof(random));
-        if (rc != STORE_OK) {
-            return load_fail("random", rc);
+        if (load_sign_in_op(&user[i], &ops[i], id) != 0
+            || load_token(keyring, id, tokens) != 0)
+        {
+            return 1;
         }
+    }
 
-        memset(op, 0, sizeof(store_op_t));
-        op->kind = STORE_OP_SIGN_IN;
-        op->actor = STORE_BY_USER;
-        op->now = time(NULL);
-        op->generation = user[i].generation;
-        op->idle = LOAD_IDLE;
-        op->lifetime = LOAD_LIFETIME;
-        op->limit = LOAD_LIMIT;
+    return 0;
+}
 
-        memcpy(op->user, user[i].id, STORE_USER_BYTES);
-        store_token_id(op->now, random, id);
-        store_token_key(id, op->key);
-        store_agent_set(&op->agent, load_agent, sizeof(load_agent) - 1);
 
-        rc = store_text_set(&op->address, load_address,
-                            sizeof(load_address) - 1);
-        if (rc != STORE_OK) {
-            return load_fail("address", rc);
-        }
+int
+load_sign_in_op(const store_user_t *user, store_op_t *op,
+    uint8_t id[STORE_ID_BYTES])
+{
+    int      rc;
+    uint8_t  random[STORE_ID_RANDOM_BYTES];
 
-        store_token_sign(keyring, id, token);
+    rc = store_random(random, sizeof(random));
 
-        if (fprintf(tokens, "%.*s\n", STORE_TOKEN_CHARS, token) < 0) {
-            return load_fail("tokens", STORE_INVALID);
-        }
+    if (rc != STORE_OK) {
+        return load_fail("random", rc);
+    }
+
+    memset(op, 0, sizeof(store_op_t));
+    op->kind = STORE_OP_SIGN_IN;
+    op->actor = STORE_BY_USER;
+    op->now = time(NULL);
+    op->generation = user->generation;
+    op->idle = LOAD_IDLE;
+    op->lifetime = LOAD_LIFETIME;
+    op->limit = LOAD_LIMIT;
+
+    memcpy(op->user, user->id, STORE_USER_BYTES);
+    store_token_id(op->now, random, id);
+    store_token_key(id, op->key);
+    store_agent_set(&op->agent, load_agent, sizeof(load_agent) - 1);
+
+    rc = store_text_set(&op->address, load_address, sizeof(load_address) - 1);
+
+    return rc == STORE_OK ? 0 : load_fail("address", rc);
+}
+
+
+int
+load_token(const store_keyring_t *keyring, const uint8_t id[STORE_ID_BYTES],
+    FILE *tokens)
+{
+    char  token[STORE_TOKEN_CHARS];
+
+    store_token_sign(keyring, id, token);
+
+    if (fprintf(tokens, "%.*s\n", STORE_TOKEN_CHARS, token) < 0) {
+        return load_fail("tokens", STORE_INVALID);
     }
 
     return 0;
@@ -444,7 +456,7 @@ load_argon2_thread(void *data)
 
 /* One commit; every operation of it must succeed. */
 
-static int
+int
 load_apply(store_t *store, store_op_t *ops, size_t n, load_score_t *score)
 {
     int          rc;
@@ -474,7 +486,7 @@ load_apply(store_t *store, store_op_t *ops, size_t n, load_score_t *score)
 }
 
 
-static int
+int
 load_open(const char *path, store_t **store)
 {
     char             why[STORE_WHY_CHARS];
@@ -495,7 +507,7 @@ load_open(const char *path, store_t **store)
 }
 
 
-static int
+int
 load_keyring(const char *keys, store_keyring_t **keyring)
 {
     int               rc;
@@ -513,7 +525,7 @@ load_keyring(const char *keys, store_keyring_t **keyring)
 }
 
 
-static void
+void
 load_score_start(load_score_t *score)
 {
     score->ops = 0;
@@ -523,7 +535,7 @@ load_score_start(load_score_t *score)
 }
 
 
-static void
+void
 load_score_print(const load_score_t *score)
 {
     double  ops, seconds;
@@ -560,7 +572,7 @@ load_cpu(void)
 }
 
 
-static int
+int
 load_fail(const char *what, int rc)
 {
     fprintf(stderr, "load: %s: %s\n", what, store_strerror(rc));

@@ -236,7 +236,7 @@ sub ask_form {
 sub answer_form {
     my ($browser, $r) = @_;
     my $client = $browser->{client};
-    my %typed = (login => 'u' . $browser->{user} % $users,
+    my %typed = (login => sprintf('u%07d', $browser->{user} % $users),
                  password => $Session::World::password);
     my $form = Session::Client::find_form($r, \%typed) or die "no form\n";
     my ($name, $value) = $r->header('Set-Cookie') =~ /\A([^=]+)=([^;]+)/;

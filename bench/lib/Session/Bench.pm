@@ -9,12 +9,12 @@ use warnings;
 
 use Exporter qw(import);
 use POSIX ();
-use Session::Log qw(slurp);
+use Session::Log qw(process_tree slurp);
 use Session::World ();
 use Test::More 'no_plan';
 
-our @EXPORT = qw(bounded median spread run_command cpu_seconds memory load
-                 fields store_bytes machine results);
+our @EXPORT = qw(bounded median spread run_command cpu_seconds tree_seconds
+                 memory tree_memory load fields store_bytes machine results);
 
 my $ticks = POSIX::sysconf(POSIX::_SC_CLK_TCK());
 
@@ -63,6 +63,18 @@ sub run_command {
 }
 
 
+# MiB, of all processes of a tree together.
+
+sub tree_memory {
+    my ($top) = @_;
+    my $sum = 0;
+
+    $sum += memory($_)->{Pss} // 0 for process_tree($top);
+
+    return $sum;
+}
+
+
 # build/load: its line as a hash.
 
 sub load {
@@ -80,6 +92,25 @@ sub cpu_seconds {
     my @stat = split ' ', slurp("/proc/$pid/stat") =~ s/.*\)//sr;
 
     return ($stat[11] + $stat[12]) / $ticks;
+}
+
+
+# The same of a process and all below it, to the nanosecond, and of those of
+# them that have ended and were waited for.
+
+sub tree_seconds {
+    my ($top) = @_;
+    my $sum = 0;
+
+    for my $pid (process_tree($top)) {
+        my @stat = split ' ', slurp("/proc/$pid/stat") =~ s/.*\)//sr;
+
+        $sum += ($_ // 0) / $ticks for @stat[13, 14];
+        $sum += ((split ' ', slurp($_))[0] // 0) / 1e9
+            for glob "/proc/$pid/task/*/schedstat";
+    }
+
+    return $sum;
 }
 
 
@@ -138,13 +169,15 @@ sub commit {
 sub load_average { return (split ' ', slurp('/proc/loadavg'))[0] }
 
 
-# The file bench/results/NAME.md, which says how it came about.
+# The file NAME.md in bench/results, or another folder, which says how it came
+# about.
 
 my $before = load_average();
 
 sub results {
-    my ($name, $text) = @_;
-    my $file = "$Session::World::project/bench/results/$name.md";
+    my ($name, $text, $folder) = @_;
+    my $file = ($folder // "$Session::World::project/bench/results")
+        . "/$name.md";
     my $head = "Made by `bench/$name` of " . commit() . ' on ' . machine()
         . ".\n"
         . "Load average before the run $before, after it "

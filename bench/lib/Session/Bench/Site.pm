@@ -1,80 +1,62 @@
 package Session::Bench::Site;
 
-# The site that is measured: a store of many sessions, nginx with a location
-# for every case, and for every case its floor: what nginx itself needs to send
-# the very same bytes.  The floor is made from an answer of the case, so it
-# stays right when the pages change.
+# The site that is measured: nginx with the module and a location for every
+# case, and for every case its floor: what nginx itself needs to send the very
+# same bytes.  The floor is made from an answer of the case, so it stays right
+# when the pages change.
+#
+# It listens twice: for HTTP/1.1, and for HTTP/2 without TLS.
 
 use strict;
 use warnings;
 
 use Session::Bench;
+use Session::Bench::Case;
+use Session::Bench::Stock;
 use Session::Flow;
+use Session::World ();
 
 # A parameter in nginx.conf is at most 4095 bytes long.
 my $piece = 3000;
 
+my $file_bytes = 1536;
+
 # Sent by nginx with every answer, whoever made it.
-my $own = qr/\A(?:Server|Date|Content-Type|Content-Length|Connection
-                |Last-Modified|ETag|Accept-Ranges)\z/xi;
-
-my $html = 'text/html,application/xhtml+xml,*/*;q=0.8';
-my $json = 'application/json';
-my $agent = 'Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 '
-    . 'Firefox/128.0';
+our $own = qr/\A(?:Server|Date|Content-Type|Content-Length|Connection
+                |Last-Modified|ETag|Accept-Ranges|Location)\z/xi;
 
 
-# path; code; accept; cookie: live, junk or unknown; from: the floor is this
-# file or upstream with the same headers, and not "return" with the same bytes.
-
-sub cases {
-    return (
-        up => { title => '`/up`', path => '/up', code => 200,
-                accept => '*/*' },
-        up_cookie => { title => '`/up`, signed in', path => '/up', code => 200,
-                       accept => '*/*', cookie => 'live' },
-        sign_in => { title => '`/sign_in`, the form', path => '/sign_in',
-                     code => 200, accept => $html },
-        dashboard => { title => '`/dashboard`', path => '/dashboard',
-                       code => 200, accept => $html, cookie => 'live' },
-        file => { title => 'file behind `session_require user`',
-                  path => '/private/file', from => 'file', code => 200,
-                  accept => $html, cookie => 'live' },
-        app => { title => '`proxy_pass` behind `session_require user`',
-                 path => '/private/app', from => 'app', code => 200,
-                 accept => $html, cookie => 'live' },
-        junk => { title => 'refused: cookie with a wrong MAC',
-                  path => '/private/file', code => 401, accept => $json,
-                  cookie => 'junk' },
-        unknown => { title => 'refused: right MAC, no such session',
-                     path => '/private/file', code => 401, accept => $json,
-                     cookie => 'unknown' },
-    );
-}
-
-
-# sessions; tokens: how many of them clients use; master: 0 for tools that
-# want one process; binary: nginx, or what runs it in the end.
+# sessions; workers; master: 0 for tools that want one process; binary: nginx,
+# or what runs it in the end.
 
 sub new {
     my ($class, %arg) = @_;
-    my $self = bless { sessions => 100_000, tokens => 1000, master => 1,
-                       %arg }, $class;
+    my $self = bless { sessions => 100_000, workers => 1, master => 1, %arg },
+        $class;
 
-    $self->{tokens} = $self->{sessions} if $self->{tokens} > $self->{sessions};
+    $self->{cases} = {
+        Session::Bench::Case->all("$Session::World::project/bench/cases")
+    };
+    $self->{stock} = Session::Bench::Stock->new($self->{sessions});
     $self->{back} = Session::Flow->new(bare => 'nginx', level => 'warn');
-    $self->{t} = Session::Flow->new(users => [], level => 'warn',
-                                    master => $self->{master});
-    $self->{cases} = { cases() };
-    $self->fill;
-    $self->start_back;
+    $self->{t} = Session::Flow->new(bare => 1, level => 'warn',
+        workers => $self->{workers}, master => $self->{master});
 
+    # Looking through millions of sessions at the end takes minutes, and
+    # nothing here changes any.
     my $t = $self->{t};
 
+    $t->{world} = { map { ($_ => $self->{stock}{$_}) } qw(store keys) };
+    $t->{damaged} = 1;
+
+    $self->start_back;
     $t->nginx->{binary} = $self->{binary} if $self->{binary};
-    $t->write_file('html/file', 'x' x 1535 . "\n");
+    $t->write_file('html/file', 'x' x ($file_bytes - 1) . "\n");
     $t->write_file_expand('nginx.conf', $self->configuration);
     $t->run;
+    $t->write_file('html/page',
+                   $self->answer($self->{cases}{dashboard})->body);
+    $self->find_links;
 
     my $floors = $self->floors;
 
@@ -87,42 +69,10 @@ sub new {
 }
 
 
-# One session of each of so many users, and audit rows where pages read them.
-
-sub fill {
-    my ($self) = @_;
-    my $t = $self->{t};
-    my $file = $t->dir . '/all-tokens';
-    my $n = $self->{sessions};
-
-    load('users', $t->store, $n);
-    $self->{users_bytes} = store_bytes($t->store)->{sessions_bytes};
-
-    load('sign_in', $t->store, $t->keys, $n, $n, 250, 600, $file);
-
-    run_command("$Session::World::build/sessionctl", 'sweep', '--store',
-                $t->store);
-    @$self{qw(sessions_bytes events_bytes)} =
-        @{ store_bytes($t->store) }{qw(sessions_bytes events_bytes)};
-
-    open my $in, '<', $file or die "$file: $!\n";
-    chomp(my @all = <$in>);
-
-    my $step = int(@all / $self->{tokens});
-    my @some = @all[map { $_ * $step } 0 .. $self->{tokens} - 1];
-
-    $self->{token_file} = $t->write_file('tokens', join "\n", @some, '');
-    $self->{token} = {
-        live => $some[0], junk => $some[0] =~ s/.{8}\z/AAAAAAAA/r,
-        unknown => Session::World::unknown($t->world)->{token},
-    };
-}
-
-
 sub start_back {
     my ($self) = @_;
     my $back = $self->{back};
-    my $body = 'x' x 1535;
+    my $body = 'x' x ($file_bytes - 1);
 
     $back->write_file_expand('nginx.conf', <<"END");
 %%GLOBALS%%
@@ -142,12 +92,21 @@ END
 }
 
 
-# floors: lines of http and of server.
+# floors: lines of http and of server.  Turns are short and far apart: with a
+# touch of a minute nearly each request of some would be the first of its
+# session for a minute, as it never is in life, so there are none.
 
 sub configuration {
     my ($self, %floor) = @_;
     my $port = $self->{back}->port;
-    my $affinity = $self->{master} ? 'worker_cpu_affinity 01;' : '';
+    my $affinity = $self->{master}
+        ? "worker_cpu_affinity @{[ ('01') x $self->{workers} ]};" : '';
+    my (%seen, $locations);
+
+    for my $name (sort keys %{ $self->{cases} }) {
+        $locations .= "        $_\n"
+            for grep { !$seen{$_}++ } @{ $self->{cases}{$name}{nginx} };
+    }
 
     $_ //= '' for @floor{qw(http server)};
 
@@ -158,12 +117,14 @@ events { }
 http {
     %%GLOBALS_HTTP%%
     access_log off;
+    log_not_found off;
     keepalive_requests 1000000000;
-    keepalive_timeout 600s;
+    keepalive_timeout 3600s;
     open_file_cache max=100 inactive=1h;
     open_file_cache_valid 1h;
     proxy_http_version 1.1;
     proxy_set_header Connection "";
+    session_lifetime 7d idle=1d touch=20h;
     upstream back {
         server 127.0.0.1:$port;
         keepalive 64;
@@ -172,24 +133,31 @@ http {
     $floor{http}
     server {
         listen 127.0.0.1:%%PORT_8080%%;
-        session_title Bench;
-        location = /up { session_page up; }
-        location = /sign_in { session_page sign_in; }
-        location = /sign_out { session_page sign_out; }
-        location = /dashboard { session_page dashboard; }
-        location ^~ /-/assets/ { session_page assets; }
-        location = /private/file {
-            session_require user;
-            alias %%TESTDIR%%/html/file;
-        }
-        location = /private/app {
-            session_require user;
-            proxy_pass http://back/;
-        }
+        listen 127.0.0.1:%%PORT_8081%% http2;
+$locations
         $floor{server}
     }
 }
 END
+}
+
+
+# Cases whose path depends on what the pages hold.
+
+sub find_links {
+    my ($self) = @_;
+    my @cases = grep { defined $_->{link} } values %{ $self->{cases} };
+    my $page = $self->{t}->client->get('/sign_in', Accept => 'text/html');
+
+    for my $case (@cases) {
+        ($case->{path}) = $page->body =~ m{"($case->{link})"}
+            or die "$case->{name}: no such link in the sign-in page\n";
+    }
+
+    for my $case (grep { $_->{again} } values %{ $self->{cases} }) {
+        $case->{etag} = $self->answer($case)->header('ETag')
+            // die "$case->{name}: no ETag\n";
+    }
 }
 
 
@@ -202,42 +170,60 @@ sub floors {
 
     for my $name (sort keys %{ $self->{cases} }) {
         my $case = $self->{cases}{$name};
-        my $r = $self->get($case, $case->{path});
-        my @lines;
 
-        die "$name: answers " . $r->code . ", not $case->{code}\n"
-            if $r->code != $case->{code};
+        next if $case->{floor} eq 'none';
 
-        for (@{ $r->{headers} }) {
+        my $r = $self->answer($case);
+
+        die "$name: answers " . $r->code . ", not $case->{status}:\n", $r->raw
+            if $r->code != $case->{status};
+
+        my @headers = map {
             my ($header, $value) = @$_;
 
-            push @lines, "add_header $header " . quoted($value) . ' always;'
-                if $header !~ $own;
-        }
+            $header =~ $own ? () : "add_header $header " . quoted($value)
+                                   . ' always;';
+        } @{ $r->{headers} };
+        my @body = $case->{floor} eq 'return' ? literal($name, $r, \%floor)
+                                              : behind($case);
 
-        push @lines, $case->{from} ? behind($case->{from})
-                                   : literal($name, $r, \%floor);
-        $floor{server} .= "location = /floor/$name {\n"
-            . join('', map { "    $_\n" } @lines) . "}\n";
+        $floor{server} .= location("/floor/$name", @headers, @body);
+        $floor{server} .= location("/bare/$name", @body)
+            if grep { ($_->{path} // '') eq "/bare/$name" }
+                    values %{ $self->{cases} };
     }
 
     return \%floor;
 }
 
 
-sub behind {
-    my ($what) = @_;
+sub location {
+    my ($path, @lines) = @_;
 
-    return $what eq 'app' ? 'proxy_pass http://back/;'
-                          : 'alias %%TESTDIR%%/html/file;';
+    return "location = $path {\n" . join('', map { "    $_\n" } @lines)
+        . "}\n";
+}
+
+
+sub behind {
+    my ($case) = @_;
+
+    return 'proxy_pass http://back/;' if $case->{floor} eq 'app';
+    return "alias %%TESTDIR%%/html/" . $case->{path} =~ s{.*/}{}r . ';';
 }
 
 
 # "return" with the bytes of the answer; a long one is put together from
-# variables.
+# variables.  The body of a redirect is nginx's own.
 
 sub literal {
     my ($name, $r, $floor) = @_;
+    my $location = $r->header('Location');
+
+    return 'absolute_redirect off;',
+        'return ' . $r->code . ' ' . quoted($location) . ';'
+        if defined $location;
+
     my @pieces = unpack "(a$piece)*", $r->body;
     my $text = quoted($r->body);
 
@@ -269,15 +255,22 @@ sub compare {
 
     for my $name (sort keys %{ $self->{cases} }) {
         my $case = $self->{cases}{$name};
-        my $r = $self->get($case, $case->{path});
-        my $floor = $self->get($case, "/floor/$name");
+        my $r = $self->answer($case);
+
+        die "$name: answers " . $r->code . ", not $case->{status}\n"
+            if $r->code != $case->{status};
+
+        $case->{bytes} = length $r->body;
+        $case->{wire} = length($r->raw) + 2 + $case->{bytes};
+
+        next if $case->{floor} eq 'none';
+
+        my $floor = $self->answer($case, "/floor/$name");
 
         die "$name: its floor differs:\n", $r->raw, "\n", $floor->raw
             if length $r->raw != length $floor->raw
                || length $r->body != length $floor->body
                || $r->code != $floor->code;
-
-        $case->{bytes} = length $r->body;
     }
 }
 
@@ -285,40 +278,53 @@ sub compare {
 # ------------------------------------------------------------ requests ---
 
 
-# As a list of names and values; without the cookie where tokens vary.
+# The cookie of a case, as the value of a header.
 
-sub headers {
-    my ($self, $case, $varies) = @_;
-    my @headers = ('User-Agent' => $agent, Accept => $case->{accept});
+sub cookie {
+    my ($self, $case) = @_;
 
-    push @headers, Cookie => "$Session::World::cookie="
-                             . $self->{token}{$case->{cookie}}
-        if $case->{cookie} && !$varies;
-
-    return @headers;
+    return $case->{cookie} && $self->{stock}{cookie}{ $case->{cookie} };
 }
 
 
-sub get {
+# As a list of names and values; without the cookie where cookies vary.
+
+sub headers {
+    my ($self, $case, $varies) = @_;
+
+    return $case->headers($varies ? undef : $self->cookie($case));
+}
+
+
+# The answer to a case, or to the same request for another path.  A client
+# that keeps no cookies asks: the next one is as new as this one.
+
+sub answer {
     my ($self, $case, $path) = @_;
 
-    return $self->{t}->client->get($path, $self->headers($case))
-        // die "$path: no answer\n";
+    return $self->{t}->client->request($case->{method}, $path // $case->{path},
+                                       $self->headers($case))
+        // die "$case->{name}: no answer\n";
 }
 
 
 sub url {
-    my ($self, $path) = @_;
+    my ($self, $path, $version) = @_;
+    my $port = $self->{t}->port(($version // 1) == 2 ? 8081 : 8080);
 
-    return 'http://127.0.0.1:' . $self->{t}->port . $path;
+    return "http://127.0.0.1:$port$path";
 }
+
+
+# The process whose tree is the server.
+
+sub pid { $_[0]{t}->nginx->pid }
 
 
 sub worker {
     my ($self) = @_;
-    my $t = $self->{t};
 
-    return $self->{master} ? ($t->workers)[0] : $t->nginx->pid;
+    return $self->{master} ? ($self->{t}->workers)[0] : $self->pid;
 }
 
 
