@@ -261,6 +261,7 @@ ngx_int_t ngx_http_session_return_to_check(ngx_http_request_t *r,
  * nothing else.  Subrequests too: they have headers_in of their own, and what
  * they share with others is not written to.  NGX_OK, or NGX_ERROR: answer 500.
  */
+void ngx_http_session_forward_init(void);
 ngx_int_t ngx_http_session_forward(ngx_http_request_t *r,
     ngx_http_session_ctx_t *ctx);
 

@@ -23,6 +23,7 @@
 #include "ngx_http_session_compat.h"
 #include "ngx_http_session.h"
 #include "text/cookie.h"
+#include "text/plain.h"
 
 
 #define NGX_HTTP_SESSION_FORWARD_COOKIES  3
@@ -41,6 +42,7 @@ typedef struct {
     ngx_str_t                   key;
     ngx_str_t                   lowcase;
     size_t                      offset;         /* in the record */
+    ngx_uint_t                  hash;           /* of lowcase */
 } ngx_http_session_forward_t;
 
 
@@ -63,24 +65,38 @@ static ngx_int_t ngx_http_session_forward_identity(ngx_http_request_t *r,
     const ngx_http_session_record_t *record, ngx_list_t *headers);
 
 
-static const ngx_http_session_forward_t  ngx_http_session_forwards[] = {
+static ngx_http_session_forward_t  ngx_http_session_forwards[] = {
     { ngx_string("X-Session-User"), ngx_string("x-session-user"),
-      offsetof(ngx_http_session_record_t, login) },
+      offsetof(ngx_http_session_record_t, login), 0 },
 
     { ngx_string("X-Session-Id"), ngx_string("x-session-id"),
-      offsetof(ngx_http_session_record_t, user_id) },
+      offsetof(ngx_http_session_record_t, user_id), 0 },
 
     { ngx_string("X-Session-Name"), ngx_string("x-session-name"),
-      offsetof(ngx_http_session_record_t, name) },
+      offsetof(ngx_http_session_record_t, name), 0 },
 
     { ngx_string("X-Session-Roles"), ngx_string("x-session-roles"),
-      offsetof(ngx_http_session_record_t, roles) },
+      offsetof(ngx_http_session_record_t, roles), 0 },
 
     { ngx_string("X-Session-Ref"), ngx_string("x-session-ref"),
-      offsetof(ngx_http_session_record_t, ref) },
+      offsetof(ngx_http_session_record_t, ref), 0 },
 
-    { ngx_null_string, ngx_null_string, 0 }
+    { ngx_null_string, ngx_null_string, 0, 0 }
 };
+
+
+/* While the configuration is read; the same in every cycle. */
+
+void
+ngx_http_session_forward_init(void)
+{
+    ngx_http_session_forward_t  *forward;
+
+    for (forward = ngx_http_session_forwards; forward->key.len; forward++) {
+        forward->hash = ngx_hash_key(forward->lowcase.data,
+                                     forward->lowcase.len);
+    }
+}
 
 
 /*
@@ -509,6 +525,7 @@ ngx_http_session_forward_identity(ngx_http_request_t *r,
 {
     ngx_str_t                         *value;
     ngx_uint_t                         i, n;
+    text_span_t                        span;
     ngx_table_elt_t                   *line;
     const ngx_http_session_forward_t  *forward;
 
@@ -525,7 +542,9 @@ ngx_http_session_forward_identity(ngx_http_request_t *r,
 
         value = (ngx_str_t *) ((u_char *) record + forward->offset);
 
-        for (i = 0; i < value->len; i++) {
+        span = (text_span_t) { value->data, value->len };
+
+        for (i = text_plain(span); i < value->len; i++) {
             if (value->data[i] < 0x20 || value->data[i] == 0x7f) {
                 ngx_log_error(NGX_LOG_ALERT, r->connection->log, 0,
                               "control character in the value of %V",
@@ -538,8 +557,7 @@ ngx_http_session_forward_identity(ngx_http_request_t *r,
             continue;
         }
 
-        line[n].hash = ngx_hash_key(forward->lowcase.data,
-                                    forward->lowcase.len);
+        line[n].hash = forward->hash;
         line[n].key = forward->key;
         line[n].value = *value;
         line[n].lowcase_key = forward->lowcase.data;

@@ -250,6 +250,8 @@ ngx_http_session_init(ngx_conf_t *cf)
 
     h[0] = ngx_http_session_access_handler;
 
+    ngx_http_session_forward_init();
+
     return ngx_http_session_private_filter_init(cf);
 }
 

@@ -1,6 +1,5 @@
 /*
  * plain.h: text that needs no escape in HTML nor in JSON, as nearly all does.
- * Private to text/.
  */
 
 #ifndef TEXT_PLAIN_H_INCLUDED
