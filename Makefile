@@ -143,10 +143,24 @@ FUZZ_OBJS := $(patsubst %.c,$(B)/fuzz/obj/%.o,$(TEXT_SRCS) $(STORE_SRCS))
 FUZZ_LIBS := -ljansson $(LIBS_STORE)
 
 # Longer inputs find nothing new: limits beyond are for units.
-FUZZ_LEN_token := 160
-FUZZ_LEN_escape := 128
-FUZZ_LEN_json := 128
-FUZZ_LEN_keys := 1600
+FUZZ_LEN_accept := 128
+FUZZ_LEN_cookie := 128
+FUZZ_LEN_csp := 256
+FUZZ_LEN_device := 128
+FUZZ_LEN_escape := 64
+FUZZ_LEN_form := 256
+FUZZ_LEN_json := 64
+FUZZ_LEN_jsonline := 256
+FUZZ_LEN_phc := 128
+FUZZ_LEN_redirect := 128
+FUZZ_LEN_template := 256
+FUZZ_LEN_token := 128
+FUZZ_LEN_keys := 400
+FUZZ_LEN_restore := 1500
+
+# its driver gives secrets memory of its own
+$(B)/fuzz/keys $(B)/replay/keys: FUZZ_LIBS += \
+    -Wl,--wrap=store_pages_get,--wrap=store_pages_put
 
 .PHONY: fuzz fuzz-replay $(FUZZ:%=fuzz-%)
 
