@@ -6,13 +6,14 @@ use warnings;
 
 use lib 't/lib';
 use Session::Flow;
+use Session::Holds;
 use Session::Log qw(slurp);
 use Session::SignIn;
 use Test::More;
 
 my $password = $Session::World::password;
 my $t = Session::Flow->new(users => ['alice', 'bob']);
-my $hold = $t->dir . '/hold';
+my $holds = Session::Holds->new($t);
 
 # A known user's hash has the parameters it was made with, an unknown one's
 # those of the configuration: half a second.
@@ -24,9 +25,8 @@ $t->write_file_expand('nginx.conf', configuration(http => <<'END'));
 END
 
 {
-    local $ENV{HOLD_SYNC} = $hold;
-    local $ENV{TEST_NGINX_LD_PRELOAD} = join ' ', grep { length }
-        $ENV{TEST_NGINX_LD_PRELOAD} // '', compiled($t, 'hold_sync');
+    my %env = $holds->env;
+    local @ENV{ keys %env } = values %env;
 
     $t->run;
 }
@@ -116,27 +116,18 @@ sub gone_committing {
     my $c = prepared($t);
     my $lines = logged();
 
-    hold();
+    $holds->commit;
     $c->send(attempt($c, 'alice'));
-    ok $t->wait_for(sub { -e "$hold.waiting" }), "$way: it is being written";
+    ok $holds->committing, "$way: it is being written";
     $c->$way;
     ok $t->wait_for(sub { logged() > $lines }), 'the request is over';
     is $t->client->get('/up')->code, 200, 'others are served';
-    release();
+    $holds->release;
 
     ok $t->wait_for(sub { uncertain() > $uncertain }), 'it is ended';
     is live('alice'), 0, 'nobody has been signed in';
     served("$way while committing");
 }
-
-
-sub hold {
-    unlink "$hold.waiting";
-    $t->write_file($hold, '');
-}
-
-
-sub release { unlink $hold, "$hold.waiting" }
 
 
 # Somebody whose hash takes its time.

@@ -1,9 +1,10 @@
 /*
  * hold_sync: for LD_PRELOAD.  While the file named by HOLD_SYNC exists,
  * fdatasync() waits, as it does on a disk that hangs, and the file
- * "$HOLD_SYNC.waiting" tells the test that it has begun to.  While
- * "$HOLD_SYNC.fail" exists it fails, as on one that is broken.  The name is
- * read once, in the process that is started; what it forks inherits it.
+ * "$HOLD_SYNC.waiting" tells the test that it has begun to.  If something
+ * stands in it, it is the name of the one file whose syncs wait.  While
+ * "$HOLD_SYNC.fail" exists they fail, as on a disk that is broken.  The name
+ * is read once, in the process that is started; what it forks inherits it.
  */
 
 #define _GNU_SOURCE
@@ -13,6 +14,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -41,6 +43,31 @@ hold_sync_init(void)
 }
 
 
+static int
+hold_sync_names(int fd)
+{
+    int      file;
+    char     link[64], path[4096], name[256];
+    ssize_t  n, len;
+
+    file = open(hold, O_RDONLY | O_CLOEXEC);
+
+    if (file == -1) {
+        return 0;
+    }
+
+    n = read(file, name, sizeof(name));
+    close(file);
+
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    len = readlink(link, path, sizeof(path));
+
+    return n <= 0
+           || (len > n && path[len - n - 1] == '/'
+               && memcmp(path + len - n, name, (size_t) n) == 0);
+}
+
+
 int
 fdatasync(int fd)
 {
@@ -55,7 +82,7 @@ fdatasync(int fd)
 
     for (i = 0; i < HOLD_POLLS; i++) {
 
-        if (hold[0] == '\0' || access(hold, F_OK) != 0) {
+        if (hold[0] == '\0' || !hold_sync_names(fd)) {
             break;
         }
 

@@ -84,15 +84,15 @@ sub preface {
     my ($window) = @_;
 
     return "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-           . bytes_of(SETTINGS, 0, 0, defined $window
-                      ? pack('nN', INITIAL_WINDOW, $window) : '');
+           . bytes_of(SETTINGS, 0, 0, pack 'nN', INITIAL_WINDOW, $window);
 }
 
 
 # ----------------------------------------------------------- connection ---
 
 
-# window: of each stream.  That of the connection is as good as endless.
+# window: of each stream, else as good as endless, as that of the connection.
+# singly => 1: each byte is sent by itself.
 
 sub new {
     my ($class, $port, %arg) = @_;
@@ -102,7 +102,7 @@ sub new {
 
     die "no connection: $!\n" if !$self->{sock};
 
-    $self->write(preface($arg{window})
+    $self->write(preface($arg{window} // 1 << 30)
                  . bytes_of(WINDOW_UPDATE, 0, 0, pack 'N', 1 << 30));
 
     return $self;
@@ -112,8 +112,10 @@ sub new {
 sub write {
     my ($self, $bytes) = @_;
 
-    Session::Wire::write_all($self->{sock}, $bytes, \$self->{in}, 10)
-        or die "cannot write\n";
+    for my $part ($self->{singly} ? split //, $bytes : $bytes) {
+        Session::Wire::write_all($self->{sock}, $part, \$self->{in}, 10)
+            or die "cannot write\n";
+    }
 }
 
 
@@ -280,13 +282,21 @@ sub take {
 }
 
 
+sub has {
+    my ($self, $stream, $what) = @_;
+    my $answer = $self->{answers}{$stream};
+
+    return $answer && $answer->{$what};
+}
+
+
 # All answers, once these streams have theirs, or nothing more comes.
 
 sub answers {
     my ($self, @streams) = @_;
     my $deadline = time + $self->{wait};
 
-    while (grep { !$self->{answers}{$_}{end} } @streams) {
+    while (grep { !$self->has($_, 'end') } @streams) {
         $self->take($deadline - time) or last;
     }
 
@@ -300,7 +310,7 @@ sub codes {
     my ($self, @streams) = @_;
     my $deadline = time + $self->{wait};
 
-    while (grep { !$self->{answers}{$_}{code} } @streams) {
+    while (grep { !$self->has($_, 'code') } @streams) {
         $self->take($deadline - time) or last;
     }
 
