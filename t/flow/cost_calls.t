@@ -94,6 +94,7 @@ $cost->done;
 
 sub wrapper {
     my ($t) = @_;
+    my $nginx = Session::Cost::binary();
     my $preload = compiled($t, 'count_calls');
 
     $calls = $t->dir . '/calls';
@@ -105,7 +106,7 @@ sub wrapper {
     return <<"END";
 #!/bin/sh
 exec strace -D -s 16 -o $calls.strace -E LD_PRELOAD=$preload \\
-    -E COUNT_CALLS=$calls nginx "\$@"
+    -E COUNT_CALLS=$calls $nginx "\$@"
 END
 }
 

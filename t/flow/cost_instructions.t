@@ -76,6 +76,7 @@ $cost->done;
 
 sub wrapper {
     my ($t) = @_;
+    my $nginx = Session::Cost::binary();
     my $preload = join ':', map { compiled($t, $_) }
                             qw(small_map mark_requests);
 
@@ -85,7 +86,7 @@ sub wrapper {
 #!/bin/sh
 LD_PRELOAD=$preload exec valgrind -q --tool=callgrind \\
     --separate-threads=yes --dump-line=no --callgrind-out-file=$dir/out \\
-    nginx "\$@"
+    $nginx "\$@"
 END
 }
 
@@ -103,12 +104,17 @@ sub made {
                     grep { ($flags // '') =~ / $_\b/ }
                         qw(avx avx2 bmi1 bmi2 f16c fma rdrand rdseed));
 
-    for my $package (qw(libc6 liblmdb0 libsodium23 libssl3 nginx valgrind)) {
+    for my $package (qw(libc6 liblmdb0 libsodium23 libssl3 valgrind)) {
         my $version = `dpkg-query -W -f='\${Version}' $package 2> /dev/null`;
 
         ($made{$package}) = $version =~ /\A(?:\d+:)?([\d.]+)/;
         $made{$package} //= 'none';
     }
+
+    my $nginx = Session::Cost::binary();
+
+    ($made{nginx}) = `$nginx -v 2>&1` =~ m{nginx/([\d.]+)};
+    $made{nginx} //= 'none';
 
     # its patches mend what goes wrong
     $made{libssl3} =~ s/\A(\d+\.\d+).*/$1/;
@@ -218,12 +224,13 @@ sub compare {
 
     ok($row && abs($found - $expected) <= $allowed,
        "$name: as many instructions as before")
-        or diag(sprintf "%s: %d instructions a request beyond nginx's own, "
-                . "expected %d (%+.1f%%)\n", $name, $found, $expected,
-                100 * ($found - $expected) / ($expected || 1),
-                join("\n", map { sprintf '%8d %s', $more{$_}, $_ }
-                           sort { $more{$b} <=> $more{$a} }
-                           grep { $more{$_} } keys %more),
-                "\nexpected is what ", $list->file,
+        or diag(sprintf("%s: %d instructions a request beyond nginx's own, "
+                        . "expected %d (%+.1f%%); found in\n", $name, $found,
+                        $expected, 100 * ($found - $expected)
+                                   / (abs $expected || 1)),
+                map({ sprintf "%8d %s\n", $more{$_}, $_ }
+                    sort { $more{$b} <=> $more{$a} }
+                    grep { $more{$_} } keys %more),
+                'expected is what ', $list->file,
                 " has.  If the change is meant: $renew");
 }

@@ -94,6 +94,21 @@ sub new {
 }
 
 
+# The nginx that is run, for whoever has no flow yet.
+
+sub binary {
+    my $binary = $ENV{TEST_NGINX_BINARY} || 'nginx';
+
+    return $binary if $binary =~ m{/};
+
+    for my $dir (split(/:/, $ENV{PATH} // ''), '/usr/sbin', '/sbin') {
+        return "$dir/$binary" if -x "$dir/$binary";
+    }
+
+    die "no $binary here\n";
+}
+
+
 sub names { return map { $_->{name} } @{ $_[0]{scenarios} } }
 sub t { $_[0]{t} }
 
