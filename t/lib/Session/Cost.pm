@@ -44,6 +44,9 @@ my @scenarios = (
     [proxy => '/private/app', 200, accept => $html, cookie => 'live',
      from => 'app'],
     [public_file => '/public/file', 200, accept => $html, from => 'file'],
+    [variable => '/public/name', 200, accept => $html, cookie => 'live',
+     from => 'file'],
+    [csp => '/public/csp', 200, accept => $html, from => 'file'],
     [asset => 'asset', 200],
     [not_modified => '/private/file', 304, accept => $html, cookie => 'live',
      headers => ['If-None-Match' => 'etag'], from => 'file'],
@@ -208,6 +211,16 @@ http {
             proxy_pass http://back/;
         }
         location = /public/file { alias %%TESTDIR%%/html/file; }
+        location = /public/name {
+            session on;
+            add_header X-Name \$session_name;
+            alias %%TESTDIR%%/html/file;
+        }
+        location = /public/csp {
+            csp "default-src 'self'; script-src 'nonce'; base-uri 'none'";
+            security_headers on;
+            alias %%TESTDIR%%/html/file;
+        }
         $floor{server}
     }
 }
