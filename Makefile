@@ -34,7 +34,7 @@ TEXT_ASAN := $(TEXT_SRCS:%.c=$(B)/asan/%.o)
 # objects of units are wanted again by the next unit
 .SECONDARY:
 
-.PHONY: all module sessionctl mint load unit test check install clean
+.PHONY: all module sessionctl mint load timing unit test check install clean
 
 all: module sessionctl
 
@@ -91,6 +91,14 @@ LOAD_OBJS := $(patsubst %.c,$(B)/obj/%.o,$(wildcard bench/*.c))
 $(LOAD_OBJS): bench/load.h
 
 $(B)/load: $(LOAD_OBJS) $(STORE_OBJS)
+	$(CC) $(CFLAGS_OPT) -o $@ $^ $(LIBS_STORE)
+
+
+# what bench/timing measures single calls with
+
+timing: $(B)/timing
+
+$(B)/timing: $(B)/obj/t/tools/timing.o $(STORE_OBJS)
 	$(CC) $(CFLAGS_OPT) -o $@ $^ $(LIBS_STORE)
 
 
