@@ -114,7 +114,7 @@ ngx_http_session_dashboard_read(ngx_http_request_t *r,
     }
 
     if (ngx_http_session_store_sessions(r->pool, sscf->realm_index,
-                                        dashboard->record->user, ngx_time(),
+                                        dashboard->record, ngx_time(),
                                         &dashboard->sessions)
         != NGX_OK)
     {

@@ -74,8 +74,9 @@ ngx_http_session_store_init_worker(ngx_cycle_t *cycle,
         return NGX_OK;
     }
 
-    worker->list = ngx_alloc(sizeof(ngx_http_session_list_t), cycle->log);
-    if (worker->list == NULL) {
+    worker->events = ngx_alloc(NGX_HTTP_SESSION_LIST_MAX
+                               * sizeof(store_event_t), cycle->log);
+    if (worker->events == NULL) {
         return NGX_ERROR;
     }
 

@@ -195,10 +195,11 @@ ngx_http_session_status_e ngx_http_session_store_get(ngx_pool_t *pool,
 ngx_int_t ngx_http_session_store_user(ngx_pool_t *pool, ngx_uint_t realm,
     ngx_str_t *login, ngx_http_session_user_t *user);
 
-/* Live sessions of a user, newest first, array of record_t. */
+/* Live sessions of own's user, newest first, array of record_t.  `own` was
+ * read for this request and is not read again. */
 ngx_int_t ngx_http_session_store_sessions(ngx_pool_t *pool,
-    ngx_uint_t realm, const u_char user[NGX_HTTP_SESSION_USER_LEN],
-    time_t now, ngx_array_t *records);
+    ngx_uint_t realm, const ngx_http_session_record_t *own, time_t now,
+    ngx_array_t *records);
 
 /* Recent sign-ins and failures of a user, newest first, at most max. */
 ngx_int_t ngx_http_session_store_sign_ins(ngx_pool_t *pool,

@@ -14,6 +14,9 @@
 static ngx_http_session_status_e ngx_http_session_store_status(int rc);
 static ngx_http_session_record_t *ngx_http_session_store_record(
     ngx_pool_t *pool, const store_session_t *session);
+static ngx_int_t ngx_http_session_store_live(ngx_pool_t *pool,
+    ngx_uint_t realm, const uint8_t key[STORE_KEY_BYTES], time_t now,
+    const ngx_http_session_record_t **record);
 static ngx_http_session_record_t *ngx_http_session_store_trace(
     ngx_pool_t *pool, const uint8_t key[STORE_KEY_BYTES]);
 static u_char *ngx_http_session_store_text(ngx_str_t *str, u_char *p,
@@ -233,15 +236,15 @@ ngx_http_session_store_user(ngx_pool_t *pool, ngx_uint_t realm,
 
 ngx_int_t
 ngx_http_session_store_sessions(ngx_pool_t *pool, ngx_uint_t realm,
-    const u_char user[NGX_HTTP_SESSION_USER_LEN], time_t now,
-    ngx_array_t *records)
+    const ngx_http_session_record_t *own, time_t now, ngx_array_t *records)
 {
-    int                          rc;
-    size_t                       i, n;
-    store_realm_t               *name;
-    store_session_t             *list;
-    ngx_http_session_record_t   *record, *slot;
-    ngx_http_session_worker_t   *worker;
+    int                               rc;
+    size_t                            i, n;
+    uint8_t                           keys[STORE_USER_SESSIONS_MAX]
+                                          [STORE_KEY_BYTES];
+    ngx_http_session_record_t        *slot;
+    ngx_http_session_worker_t        *worker;
+    const ngx_http_session_record_t  *record;
 
     worker = ngx_http_session_worker;
 
@@ -249,29 +252,35 @@ ngx_http_session_store_sessions(ngx_pool_t *pool, ngx_uint_t realm,
         return NGX_ERROR;
     }
 
-    list = worker->list->sessions;
-    n = STORE_USER_SESSIONS_MAX;
-    name = &worker->realms[realm];
+    rc = store_session_keys(worker->store, own->user, keys, &n);
 
-    rc = store_session_list(worker->store, user, list, &n);
-
-    if (rc != STORE_OK && rc != STORE_NOT_FOUND) {
+    if (rc != STORE_OK) {
         ngx_http_session_store_failed("list sessions", rc);
         return NGX_ERROR;
     }
 
-    for (i = 0; rc == STORE_OK && i < n; i++) {
+    for (i = 0; i < n; i++) {
 
-        if (store_session_judge(&list[i], name->data, name->len, now)
-            != STORE_OK)
-        {
-            continue;
+        record = own;
+
+        if (ngx_memcmp(keys[i], own->key, STORE_KEY_BYTES) != 0) {
+
+            switch (ngx_http_session_store_live(pool, realm, keys[i], now,
+                                                &record))
+            {
+            case NGX_OK:
+                break;
+
+            case NGX_DECLINED:
+                continue;
+
+            default: /* NGX_ERROR */
+                return NGX_ERROR;
+            }
         }
 
-        record = ngx_http_session_store_record(pool, &list[i]);
         slot = ngx_array_push(records);
-
-        if (record == NULL || slot == NULL) {
+        if (slot == NULL) {
             return NGX_ERROR;
         }
 
@@ -279,6 +288,44 @@ ngx_http_session_store_sessions(ngx_pool_t *pool, ngx_uint_t realm,
     }
 
     return NGX_OK;
+}
+
+
+/* NGX_DECLINED: it has ended, or its record is damaged, which hides this one
+ * session only. */
+
+static ngx_int_t
+ngx_http_session_store_live(ngx_pool_t *pool, ngx_uint_t realm,
+    const uint8_t key[STORE_KEY_BYTES], time_t now,
+    const ngx_http_session_record_t **record)
+{
+    int               rc;
+    store_realm_t    *name;
+    store_session_t   session;
+
+    rc = store_session_get(ngx_http_session_worker->store, key, &session);
+
+    if (rc == STORE_OK) {
+        name = &ngx_http_session_worker->realms[realm];
+
+        if (store_session_judge(&session, name->data, name->len, now)
+            != STORE_OK)
+        {
+            return NGX_DECLINED;
+        }
+
+        *record = ngx_http_session_store_record(pool, &session);
+
+        return (*record) ? NGX_OK : NGX_ERROR;
+    }
+
+    if (rc == STORE_NOT_FOUND) {
+        return NGX_DECLINED;
+    }
+
+    ngx_http_session_store_failed("list sessions", rc);
+
+    return rc == STORE_CORRUPT ? NGX_DECLINED : NGX_ERROR;
 }
 
 
@@ -299,7 +346,7 @@ ngx_http_session_store_sign_ins(ngx_pool_t *pool,
         return NGX_ERROR;
     }
 
-    events = worker->list->events;
+    events = worker->events;
     n = ngx_min(max, NGX_HTTP_SESSION_LIST_MAX);
 
     rc = store_event_list(worker->store, user,

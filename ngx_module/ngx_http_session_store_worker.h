@@ -31,12 +31,6 @@ typedef struct {
 
 #define NGX_HTTP_SESSION_LIST_MAX  100          /* sign-ins of one answer */
 
-/* Where the store copies a list; of the event thread, until it returns. */
-typedef union {
-    store_session_t              sessions[STORE_USER_SESSIONS_MAX];
-    store_event_t                events[NGX_HTTP_SESSION_LIST_MAX];
-} ngx_http_session_list_t;
-
 
 typedef struct {
     store_t                     *store;         /* NULL: not open */
@@ -55,7 +49,7 @@ typedef struct {
     uint8_t                      ids[STORE_SECRETS_MAX];
     unsigned                     nids;
 
-    ngx_http_session_list_t     *list;
+    store_event_t               *events;        /* room for LIST_MAX */
 
     store_random_t              *rng;
     store_hash_params_t          hash;

@@ -18,8 +18,11 @@ typedef struct {
 static int store_session_ended(const store_session_t *session);
 static int store_session_visit(const void *row, void *data);
 static int store_session_match(const store_session_t *session, void *data);
-static int store_session_list_read(store_t *store, MDB_txn *txn,
-    const uint8_t *user, store_session_t *sessions, size_t *n);
+static int store_session_read(store_t *store, MDB_txn *txn,
+    const uint8_t key[STORE_KEY_BYTES], store_session_t *session);
+static int store_session_keys_read(store_t *store, MDB_txn *txn,
+    const uint8_t *user,
+    uint8_t keys[STORE_USER_SESSIONS_MAX][STORE_KEY_BYTES], size_t *n);
 
 
 int
@@ -89,24 +92,90 @@ store_session_get(store_t *store, const uint8_t key[STORE_KEY_BYTES],
 {
     int       rc;
     MDB_txn  *txn;
-    MDB_val   value;
 
     rc = store_read_begin(store->sessions, &txn);
     if (rc != STORE_OK) {
         return rc;
     }
 
-    rc = store_db_get(txn, store->sessions->db[STORE_SESSION], key,
-                      STORE_KEY_BYTES, &value);
-
-    if (rc == STORE_OK) {
-        rc = store_session_decode(key, value.mv_data, value.mv_size, session,
-                                  NULL);
-    }
+    rc = store_session_read(store, txn, key, session);
 
     store_read_end(txn);
 
     return rc;
+}
+
+
+static int
+store_session_read(store_t *store, MDB_txn *txn,
+    const uint8_t key[STORE_KEY_BYTES], store_session_t *session)
+{
+    int      rc;
+    MDB_val  value;
+
+    rc = store_db_get(txn, store->sessions->db[STORE_SESSION], key,
+                      STORE_KEY_BYTES, &value);
+    if (rc != STORE_OK) {
+        return rc;
+    }
+
+    return store_session_decode(key, value.mv_data, value.mv_size, session,
+                                NULL);
+}
+
+
+int
+store_session_keys(store_t *store, const uint8_t user[STORE_USER_BYTES],
+    uint8_t keys[STORE_USER_SESSIONS_MAX][STORE_KEY_BYTES], size_t *n)
+{
+    int       rc;
+    MDB_txn  *txn;
+
+    *n = 0;
+
+    rc = store_read_begin(store->sessions, &txn);
+    if (rc != STORE_OK) {
+        return rc;
+    }
+
+    rc = store_session_keys_read(store, txn, user, keys, n);
+
+    store_read_end(txn);
+
+    return rc;
+}
+
+
+/* Keys begin with the time, so newest first is backwards. */
+static int
+store_session_keys_read(store_t *store, MDB_txn *txn, const uint8_t *user,
+    uint8_t keys[STORE_USER_SESSIONS_MAX][STORE_KEY_BYTES], size_t *n)
+{
+    int          rc;
+    MDB_val      k, v;
+    MDB_cursor  *cursor;
+
+    rc = store_read_list(store->sessions, txn,
+                         store->sessions->db[STORE_SESSION_BY_USER], &cursor);
+    if (rc != 0) {
+        return rc;
+    }
+
+    rc = store_db_seek_last(cursor, user, STORE_USER_BYTES, STORE_INDEX_BYTES,
+                            &k, &v);
+
+    while (rc == STORE_OK && *n < STORE_USER_SESSIONS_MAX
+           && store_db_has_prefix(&k, STORE_INDEX_BYTES, user,
+                                  STORE_USER_BYTES))
+    {
+        memcpy(keys[*n], (const uint8_t *) k.mv_data + STORE_USER_BYTES,
+               STORE_KEY_BYTES);
+        (*n)++;
+
+        rc = store_db_step(cursor, MDB_PREV, &k, &v);
+    }
+
+    return store_expected(rc) ? STORE_OK : rc;
 }
 
 
@@ -115,70 +184,32 @@ store_session_list(store_t *store, const uint8_t user[STORE_USER_BYTES],
     store_session_t *sessions, size_t *n)
 {
     int       rc;
+    size_t    i, found, room;
+    uint8_t   keys[STORE_USER_SESSIONS_MAX][STORE_KEY_BYTES];
     MDB_txn  *txn;
+
+    room = *n;
+    *n = 0;
+    found = 0;
 
     rc = store_read_begin(store->sessions, &txn);
     if (rc != STORE_OK) {
-        *n = 0;
         return rc;
     }
 
-    rc = store_session_list_read(store, txn, user, sessions, n);
+    rc = store_session_keys_read(store, txn, user, keys, &found);
 
-    store_read_end(txn);
+    for (i = 0; i < found && *n < room && store_expected(rc); i++) {
+        rc = store_session_read(store, txn, keys[i], &sessions[*n]);
 
-    return rc;
-}
-
-
-/* Keys begin with the time, so newest first is backwards.  An index entry
- * whose record is gone or does not decode is no session. */
-static int
-store_session_list_read(store_t *store, MDB_txn *txn, const uint8_t *user,
-    store_session_t *sessions, size_t *n)
-{
-    int             rc;
-    size_t          room;
-    MDB_val         k, v;
-    MDB_cursor     *cursor;
-    const MDB_dbi  *db;
-    const uint8_t  *key;
-
-    db = store->sessions->db;
-    room = *n;
-    *n = 0;
-
-    rc = store_read_list(store->sessions, txn, db[STORE_SESSION_BY_USER],
-                         &cursor);
-    if (rc != 0) {
-        return rc;
-    }
-
-    rc = store_db_seek_last(cursor, user, STORE_USER_BYTES, STORE_INDEX_BYTES,
-                            &k, &v);
-
-    while (rc == STORE_OK && *n < room
-           && store_db_has_prefix(&k, STORE_INDEX_BYTES, user,
-                                  STORE_USER_BYTES))
-    {
-        key = (const uint8_t *) k.mv_data + STORE_USER_BYTES;
-
-        rc = store_db_get(txn, db[STORE_SESSION], key, STORE_KEY_BYTES, &v);
-
-        if (rc == STORE_OK) {
-            rc = store_session_decode(key, v.mv_data, v.mv_size, &sessions[*n],
-                                      NULL);
-        }
+        /* an entry whose record is gone or does not decode is no session */
 
         if (rc == STORE_OK && sessions[*n].end == STORE_END_NONE) {
             (*n)++;
-
-        } else if (!store_expected(rc)) {
-            break;
         }
-
-        rc = store_db_step(cursor, MDB_PREV, &k, &v);
     }
+
+    store_read_end(txn);
 
     return store_expected(rc) ? STORE_OK : rc;
 }

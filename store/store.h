@@ -461,7 +461,11 @@ int store_remark(const char *path, char why[STORE_WHY_CHARS]);
 /* [reader] One get.  STORE_OK or STORE_NOT_FOUND; judge the result. */
 int store_session_get(store_t *store, const uint8_t key[STORE_KEY_BYTES],
     store_session_t *session) STORE_CHECK_RESULT;
-/* [reader] Live sessions of a user, newest first; *n in: room, out: found. */
+/* [reader] Keys of a user's live sessions, newest first. */
+int store_session_keys(store_t *store, const uint8_t user[STORE_USER_BYTES],
+    uint8_t keys[STORE_USER_SESSIONS_MAX][STORE_KEY_BYTES], size_t *n)
+    STORE_CHECK_RESULT;
+/* [reader] The sessions themselves; *n in: room, out: found. */
 int store_session_list(store_t *store, const uint8_t user[STORE_USER_BYTES],
     store_session_t *sessions, size_t *n) STORE_CHECK_RESULT;
 

@@ -644,6 +644,7 @@ run_reads(fixture_t *f, const scenario_t *s, unsigned at, int on)
     int              i, rc, hits;
     size_t           n;
     uint8_t          id[STORE_USER_BYTES];
+    uint8_t          keys[STORE_USER_SESSIONS_MAX][STORE_KEY_BYTES];
     uint64_t         problems;
     unsigned         count;
     store_user_t     u;
@@ -655,7 +656,7 @@ run_reads(fixture_t *f, const scenario_t *s, unsigned at, int on)
 
     ready(f, id);
 
-    for (i = 0, hits = 0; i < 8; i++) {
+    for (i = 0, hits = 0; i < 9; i++) {
         n = 4;
         count = 0;
         rc = 1;
@@ -675,6 +676,7 @@ run_reads(fixture_t *f, const scenario_t *s, unsigned at, int on)
         case 6: rc = store_check(f->store, fixture_problem, NULL, &problems);
                 break;
         case 7: rc = store_ping(f->store); break;
+        case 8: rc = store_session_keys(f->store, id, keys, &n); break;
         }
 
         if (fault_disarm()) {

@@ -216,6 +216,7 @@ test_list_newest_first(void **state)
     size_t           i, n;
     uint8_t          id[STORE_USER_BYTES], other[STORE_USER_BYTES];
     uint8_t          key[STORE_KEY_BYTES];
+    uint8_t          keys[STORE_USER_SESSIONS_MAX][STORE_KEY_BYTES];
     fixture_t       *f = *state;
     store_op_t       op;
     store_session_t  list[8];
@@ -246,6 +247,13 @@ test_list_newest_first(void **state)
         fixture_key(key, order[i]);
         assert_memory_equal(list[i].key, key, STORE_KEY_BYTES);
         assert_memory_equal(list[i].user, id, STORE_USER_BYTES);
+    }
+
+    assert_int_equal(store_session_keys(f->store, id, keys, &n), STORE_OK);
+    assert_int_equal(n, 4);
+
+    for (i = 0; i < n; i++) {
+        assert_memory_equal(keys[i], list[i].key, STORE_KEY_BYTES);
     }
 
     n = 2;
