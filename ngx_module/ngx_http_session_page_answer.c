@@ -6,7 +6,7 @@
 #include "ngx_http_session_page_answer.h"
 
 
-#define NGX_HTTP_SESSION_JSON_SIZE  1024    /* enough for most, see below */
+#define NGX_HTTP_SESSION_JSON_SIZE  2048    /* enough for most, see below */
 
 
 static ngx_int_t ngx_http_session_answer_cache(ngx_http_request_t *r,

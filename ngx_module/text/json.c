@@ -65,18 +65,63 @@ text_json_plain(uint32_t code)
 }
 
 
+/* A plain value in quotes, with a comma before or a colon behind it or not.
+ * 0: it does not fit, so that what does has to be found out. */
+static int
+text_json_copy(text_json_t *json, size_t before, text_span_t value,
+    size_t behind)
+{
+    size_t    len;
+    uint8_t  *p;
+
+    len = before + 1 + value.len + 1 + behind;
+
+    if (json->len > json->capacity || json->capacity - json->len < len) {
+        return 0;
+    }
+
+    p = json->data + json->len;
+    json->len += len;
+
+    if (before) {
+        *p++ = ',';
+    }
+
+    *p++ = '"';
+
+    if (value.len != 0) {
+        memcpy(p, value.data, value.len);
+        p += value.len;
+    }
+
+    *p++ = '"';
+
+    if (behind) {
+        *p = ':';
+    }
+
+    return 1;
+}
+
+
 static void
 text_json_quoted(text_json_t *json, text_span_t value)
 {
-    size_t       i, n, run;
+    size_t       i, n, run, plain;
     uint32_t     code;
     text_span_t  rest;
+
+    plain = text_plain(value);
+
+    if (plain == value.len && text_json_copy(json, 0, value, 0)) {
+        return;
+    }
 
     text_json_bytes(json, text_span("\""));
 
     run = 0;
 
-    for (i = text_plain(value); i < value.len; i += n) {
+    for (i = plain; i < value.len; i += n) {
         code = value.data[i];
         n = 1;
 
@@ -123,18 +168,28 @@ text_json_quoted(text_json_t *json, text_span_t value)
 static void
 text_json_name(text_json_t *json, const char *name)
 {
+    size_t       comma;
     text_span_t  span;
 
-    if (json->comma) {
-        text_json_bytes(json, text_span(","));
-    }
-
+    comma = json->comma ? 1 : 0;
     json->comma = 1;
 
     if (name != NULL) {
         span.data = (const uint8_t *) name;
         span.len = strlen(name);
 
+        if (text_plain(span) == span.len
+            && text_json_copy(json, comma, span, 1))
+        {
+            return;
+        }
+    }
+
+    if (comma) {
+        text_json_bytes(json, text_span(","));
+    }
+
+    if (name != NULL) {
         text_json_quoted(json, span);
         text_json_bytes(json, text_span(":"));
     }
