@@ -6,10 +6,14 @@ use strict;
 use warnings;
 
 use lib 't/lib', 'bench/lib';
+use Digest::SHA ();
+use File::Temp ();
+use MIME::Base64 ();
 use Session::Bench;
 use Session::Bench::Case;
 use Session::Bench::Chart;
 use Session::Bench::Generator;
+use Session::Bench::Peer;
 use Session::Bench::Plan;
 use Session::Bench::Readme;
 use Session::Bench::Report;
@@ -205,6 +209,41 @@ isnt(well_formed('<a>&</a>'), '', 'so is a bare ampersand');
 
 is(join(' ', map { Session::Bench::Chart::step($_) } 0.3, 0.5, 1.2, 30),
    '0.5 0.5 2 50', 'steps of an axis');
+
+
+# ---------------------------------------------------------------- peers ---
+
+
+my ($answer) = Session::Wire::parse(join "\r\n", 'HTTP/1.1 200 OK',
+    'vary: Accept', 'Vary: Cookie', 'CSP: a nonce-AAAAAAAAAAAAAAAAAAAAAA==;',
+    'Content-Length: 0', '', '');
+
+is(join(' ', Session::Bench::Peer::wrong_headers($answer, "Vary: Accept",
+                                                 'CSP: a nonce-NONCE;')),
+   '', 'headers of a peer');
+is(join(' ', Session::Bench::Peer::wrong_headers($answer, "Vary: Accept-Encoding",
+                                                 'CSP: a nonce-NONCE', 'X: 1')),
+   'Vary CSP X', 'or none of ours');
+
+my $data = File::Temp->newdir('ngx_session-XXXXXXXX', TMPDIR => 1);
+
+Session::Bench::Peer::write_data("$data", 3, "b\n", ['X', 1], ['Y', 'NONCE']);
+
+my ($first) = slurp("$data/sessions.tsv") =~ /(.*)/;
+my ($cookie) = slurp("$data/cookies") =~ /(.*)/;
+my ($id, @rest) = split /\t/, $first;
+my $mac = Digest::SHA::hmac_sha256($id, pack 'H*', slurp("$data/key"));
+
+like($id, qr/\A[\w-]{22}\z/, 'an id of a session of the peers');
+is("@rest", '1 u0000000 User 0 user', 'and whose it is');
+is($cookie, "session=$id." . MIME::Base64::encode_base64url($mac),
+   'and its cookie');
+is(slurp("$data/headers"), "X: 1\nY: NONCE\n", 'and headers');
+is(scalar(() = slurp("$data/cookies") =~ /\n/g), 3, 'for each');
+
+my $none = Session::Bench::Peer->new('none/such', "$data");
+
+is($none->{why}, 'there is no bench/peers/none/such', 'a peer that is not');
 
 
 # -------------------------------------------------------------- reports ---

@@ -216,6 +216,11 @@ sub check {
     return $self->{why} = 'another body'
         if $good->body ne slurp("$self->{data}/body");
 
+    my @wrong = wrong_headers($good,
+                              split /\n/, slurp("$self->{data}/headers"));
+
+    return $self->{why} = "not our header $wrong[0]" if @wrong;
+
     for (['no cookie', undef], ['a changed cookie', $bad]) {
         my ($what, $cookie) = @$_;
         my $r = $self->ask($cookie);
@@ -226,6 +231,25 @@ sub check {
 
     $self->{wire} = length($good->raw) + 2 + length $good->body;
     $self->{bytes} = length $good->body;
+}
+
+
+# Names of the headers that an answer does not have as it should; libraries
+# may add to them.
+
+sub wrong_headers {
+    my ($r, @lines) = @_;
+    my @wrong;
+
+    for (@lines) {
+        my ($name, $value) = /\A([^:]+): (.*)/;
+
+        $value = quotemeta($value) =~ s{NONCE}{[A-Za-z0-9+/]{22}==}r;
+        push @wrong, $name
+            if ($r->header($name) // '') !~ /(?:\A|, )$value(?:,|\z)/;
+    }
+
+    return @wrong;
 }
 
 
