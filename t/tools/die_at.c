@@ -18,6 +18,12 @@
  *   committed  9  after it: the change is there, nobody has been told
  *   told      10  after mdb_txn_commit()
  *   open      11  a flock() of a process that opens the store
+ *   walk      12  a step of a cursor
+ *   copy      13  half of something is written to a file of sessionctl's
+ *   file      14  before fsync() of one
+ *   filed     15  after it
+ *   link      16  before it gets its name
+ *   linked    17  after that
  */
 
 #include <dlfcn.h>
@@ -48,6 +54,15 @@
 #define DIE_COMMITTED  9
 #define DIE_TOLD       10
 #define DIE_OPEN       11
+#define DIE_WALK       12
+#define DIE_COPY       13
+#define DIE_FILE       14
+#define DIE_FILED      15
+#define DIE_LINK       16
+#define DIE_LINKED     17
+
+/* a restore has one in each environment */
+#define DIE_WRITES     2
 
 
 typedef struct {
@@ -62,8 +77,8 @@ typedef struct {
 
 static die_order_t    *die_order;
 
-/* read transactions and write transactions of a thread do not overlap here */
-static __thread void  *die_txn;
+/* write transactions of this thread; a reader's are none of them */
+static __thread void  *die_txns[DIE_WRITES];
 
 
 static void die_init(void) __attribute__((constructor));
@@ -149,17 +164,39 @@ die_at(int point)
 }
 
 
+/* The place of a write transaction, or of none. */
+static void **
+die_txn(const void *txn)
+{
+    int  i;
+
+    for (i = 0; i < DIE_WRITES; i++) {
+        if (die_txns[i] == txn) {
+            return &die_txns[i];
+        }
+    }
+
+    return NULL;
+}
+
+
 int
 mdb_txn_begin(void *env, void *parent, unsigned flags, void **txn)
 {
-    int    rc;
-    int  (*real)(void *, void *, unsigned, void **);
+    int      rc;
+    int    (*real)(void *, void *, unsigned, void **);
+    void   **place;
 
     *(void **) &real = die_real("mdb_txn_begin");
     rc = real(env, parent, flags, txn);
 
     if (rc == 0 && !(flags & DIE_RDONLY)) {
-        die_txn = *txn;
+        place = die_txn(NULL);
+
+        if (place != NULL) {
+            *place = *txn;
+        }
+
         die_at(DIE_BEGIN);
     }
 
@@ -174,7 +211,7 @@ mdb_get(void *txn, unsigned dbi, void *key, void *data)
 
     *(void **) &real = die_real("mdb_get");
 
-    if (txn != die_txn) {
+    if (die_txn(txn) == NULL) {
         die_at(DIE_READ);
     }
 
@@ -195,26 +232,56 @@ mdb_put(void *txn, unsigned dbi, void *key, void *data, unsigned flags)
 
 
 int
+mdb_cursor_get(void *cursor, void *key, void *data, int op)
+{
+    int  (*real)(void *, void *, void *, int);
+
+    *(void **) &real = die_real("mdb_cursor_get");
+    die_at(DIE_WALK);
+
+    return real(cursor, key, data, op);
+}
+
+
+int
 mdb_txn_commit(void *txn)
 {
-    int    rc, writes;
-    int  (*real)(void *);
+    int      rc;
+    int    (*real)(void *);
+    void   **place;
 
     *(void **) &real = die_real("mdb_txn_commit");
-    writes = (txn == die_txn);
+    place = die_txn(txn);
 
-    if (writes) {
+    if (place != NULL) {
         die_at(DIE_COMMIT);
-        die_txn = NULL;
+        *place = NULL;
     }
 
     rc = real(txn);
 
-    if (writes) {
+    if (place != NULL) {
         die_at(DIE_TOLD);
     }
 
     return rc;
+}
+
+
+void
+mdb_txn_abort(void *txn)
+{
+    void  (*real)(void *);
+    void   **place;
+
+    *(void **) &real = die_real("mdb_txn_abort");
+    place = die_txn(txn);
+
+    if (place != NULL) {
+        *place = NULL;
+    }
+
+    real(txn);
 }
 
 
@@ -268,6 +335,58 @@ writev(int fd, const struct iovec *parts, int n)
     }
 
     return real(fd, parts, n);
+}
+
+
+/* LMDB's copy of itself; streams of libc do not come here. */
+ssize_t
+write(int fd, const void *data, size_t n)
+{
+    ssize_t    rc;
+    ssize_t  (*real)(int, const void *, size_t);
+
+    *(void **) &real = die_real("write");
+
+    if (n >= DIE_META_MAX && die_takes(DIE_COPY)) {
+        rc = real(fd, data, n / 2);
+        die_now();
+
+        return rc;
+    }
+
+    return real(fd, data, n);
+}
+
+
+int
+fsync(int fd)
+{
+    int    rc;
+    int  (*real)(int);
+
+    *(void **) &real = die_real("fsync");
+
+    die_at(DIE_FILE);
+    rc = real(fd);
+    die_at(DIE_FILED);
+
+    return rc;
+}
+
+
+int
+link(const char *from, const char *to)
+{
+    int    rc;
+    int  (*real)(const char *, const char *);
+
+    *(void **) &real = die_real("link");
+
+    die_at(DIE_LINK);
+    rc = real(from, to);
+    die_at(DIE_LINKED);
+
+    return rc;
 }
 
 

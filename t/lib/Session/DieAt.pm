@@ -18,8 +18,11 @@ use Session::Wire ();
 our @points = qw(read begin put commit page sync synced meta committed told
                  open);
 
+# Where only commands come by that write a file of their own, or walk.
+our @others = qw(walk copy file filed link linked);
+
 my $i = 0;
-my %point = map { $_ => ++$i } @points;
+my %point = map { $_ => ++$i } @points, @others;
 my %signal;
 my $shim;
 
