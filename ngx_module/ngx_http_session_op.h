@@ -17,6 +17,9 @@
 
 #define NGX_HTTP_SESSION_BATCH_MAX  256     /* the store's own bound */
 
+/* ten seconds of the five commits a second that are not urgent */
+#define NGX_HTTP_SESSION_UNDO_MAX   50
+
 
 typedef enum {
     NGX_HTTP_SESSION_OP_QUEUED = 0,
@@ -38,6 +41,7 @@ struct ngx_http_session_op_s {
     ngx_uint_t                      droppable;
     ngx_uint_t                      sign_in;
     ngx_uint_t                      untold;     /* its answer failed */
+    ngx_uint_t                      undo;       /* how often it may fail */
 };
 
 

@@ -207,6 +207,7 @@ ngx_http_session_op_undo(ngx_http_session_op_t *op, time_t now)
 
     op->state = NGX_HTTP_SESSION_OP_QUEUED;
     op->sign_in = 0;
+    op->undo = NGX_HTTP_SESSION_UNDO_MAX;
 }
 
 

@@ -477,12 +477,27 @@ ngx_http_session_writer_resume(ngx_http_session_writer_t *w,
 }
 
 
-/* 1 when the operation is in the queue again and must not be freed. */
+/*
+ * 1 when the operation is in the queue again and must not be freed.  An undo
+ * that fails, for want of memory as a rule, is tried again with what is not
+ * urgent; a process that leaves has no later.
+ */
 
 static ngx_uint_t
 ngx_http_session_writer_undo(ngx_http_session_writer_t *w,
     ngx_http_session_op_t *op)
 {
+    if (op->undo && op->outcome == NGX_HTTP_SESSION_OP_FAILED
+        && !ngx_exiting && !w->exited)
+    {
+        op->undo--;
+        op->droppable = 1;
+
+        ngx_http_session_queue_push(&w->queue, op);
+
+        return 1;
+    }
+
     if (!op->sign_in || op->outcome != NGX_HTTP_SESSION_OP_OK) {
         return 0;
     }

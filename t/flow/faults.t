@@ -43,6 +43,14 @@ for my $s (writes()) {
         { families => ['sync', 'post'] });
 }
 
+# Memory that runs out and stays away for a while: a session that its client
+# was not told of is ended once there is some.
+
+my ($signing) = grep { $_->{name} eq 'signing in' } writes();
+
+scenario($requests, { %$signing, name => 'signing in without memory' },
+         { families => ['alloc'], from => 6, on => 1 });
+
 for my $s (commands()) {
     $turn++;
     scenario($commands, $s,
