@@ -100,20 +100,16 @@ ngx_http_session_hash_thread(void *data, ngx_log_t *log)
 }
 
 
-/* Linux has priorities per thread; elsewhere this would be the process. */
+/*
+ * Linux has priorities per thread; elsewhere this would be the process.  That
+ * it is done is not remembered in a variable of the thread: glibc allocates
+ * these when they are first used, and aborts where there is no memory.
+ */
 
 static void
 ngx_http_session_hash_nice(void)
 {
 #if (NGX_LINUX)
-
-    static __thread ngx_uint_t  done;
-
-    if (done) {
-        return;
-    }
-
-    done = 1;
 
     (void) setpriority(PRIO_PROCESS, (id_t) syscall(SYS_gettid),
                        NGX_HTTP_SESSION_HASH_NICE);

@@ -1,3 +1,4 @@
+#include <errno.h>
 #include <string.h>
 
 #include <lmdb.h>
@@ -84,6 +85,12 @@ store_errno_text(int code)
     size_t                     n;
     const char                *text;
     static _Thread_local char  buf[STORE_ERROR_CHARS];
+
+    /* glibc allocates a thread's buf when it is first used, or aborts */
+
+    if (code == ENOMEM) {
+        return "cannot allocate memory";
+    }
 
 #ifdef __GLIBC__
     text = strerror_r(code, buf, sizeof(buf));

@@ -72,6 +72,22 @@ test_strerror_errno(void **state)
 }
 
 
+/* The text for want of memory needs none, not even a thread's own. */
+
+static void
+test_strerror_without_memory(void **state)
+{
+    const char  *text;
+
+    (void) state;
+
+    text = store_strerror(ENOMEM);
+    (void) store_strerror(ENOSPC);
+
+    assert_string_equal(text, "cannot allocate memory");
+}
+
+
 static void *
 strerror_thread(void *data)
 {
@@ -139,6 +155,7 @@ main(void)
         cmocka_unit_test(test_strerror_names_every_own_code),
         cmocka_unit_test(test_strerror_passes_lmdb_on),
         cmocka_unit_test(test_strerror_errno),
+        cmocka_unit_test(test_strerror_without_memory),
         cmocka_unit_test(test_strerror_two_threads),
         cmocka_unit_test(test_names_are_words)
     };
