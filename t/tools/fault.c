@@ -43,6 +43,8 @@
 
 
 void fault_child(void);
+void __lsan_disable(void) __attribute__((weak));
+void __lsan_enable(void) __attribute__((weak));
 
 
 fault_page_t  *fault_page;
@@ -65,7 +67,8 @@ fault_child(void)
 /*
  * Not by mmap() and open(), which are those below.  The first pthread_exit() of
  * a process loads libgcc, or glibc ends the process: as backtrace() does, which
- * is called here, before anything fails.
+ * is called here, before anything fails.  What dlopen() keeps of that is a leak
+ * to LeakSanitizer, where there is one.
  */
 
 static void __attribute__((constructor))
@@ -95,7 +98,15 @@ fault_init(void)
         return;
     }
 
+    if (__lsan_disable && __lsan_enable) {
+        __lsan_disable();
+    }
+
     (void) backtrace(&frame, 1);
+
+    if (__lsan_disable && __lsan_enable) {
+        __lsan_enable();
+    }
 
     fault_page = map;
     pthread_atfork(NULL, NULL, fault_child);

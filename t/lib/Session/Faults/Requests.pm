@@ -22,6 +22,7 @@ my @failed = (0, 500, 503);
 # what nginx itself says of the same faults, and we where a worker cannot start
 my $ours = qr/\((?:5|11|12|13|23|24|28|37|38):[ ]|malloc|memalign
               |no[ ]keys[ ]for[ ]realm.*allocate
+              |keys":[ ](?:cannot[ ]be[ ]opened|no[ ]memory)
               |exited[ ]with[ ]fatal[ ]code[ ]2/x;
 
 
