@@ -150,7 +150,9 @@ FUZZ_HDRS := $(wildcard t/fuzz/*.h)
 FUZZ_OBJS := $(patsubst %.c,$(B)/fuzz/obj/%.o,$(TEXT_SRCS) $(STORE_SRCS))
 FUZZ_LIBS := -ljansson $(LIBS_STORE)
 
-# Longer inputs find nothing new: limits beyond are for units.
+# Longer inputs find nothing new: limits beyond are for units.  FUZZ_ARGS may
+# hold more for libFuzzer; -entropic=0 makes it half as fast again.
+FUZZ_ARGS ?=
 FUZZ_LEN_accept := 128
 FUZZ_LEN_cookie := 128
 FUZZ_LEN_csp := 256
@@ -166,9 +168,9 @@ FUZZ_LEN_token := 128
 FUZZ_LEN_keys := 400
 FUZZ_LEN_restore := 1500
 
-# its driver gives secrets memory of its own
-$(B)/fuzz/keys $(B)/replay/keys: FUZZ_LIBS += \
-    -Wl,--wrap=store_pages_get,--wrap=store_pages_put
+# calls that its driver answers, from memory and with memory of its own
+$(B)/fuzz/keys $(B)/replay/keys: FUZZ_LIBS += $(foreach f,fstat read \
+    store_pages_get store_pages_put,-Wl,--wrap=$(f))
 
 .PHONY: fuzz fuzz-replay $(FUZZ:%=fuzz-%)
 
@@ -186,7 +188,7 @@ fuzz: $(FUZZ:%=fuzz-%)
 $(FUZZ:%=fuzz-%): fuzz-%: $(B)/fuzz/%
 	@mkdir -p $(B)/fuzz/corpus/$*
 	@$< -runs=$(FUZZ_RUNS) -max_total_time=$(FUZZ_SECONDS) \
-	    -max_len=$(or $(FUZZ_LEN_$*),512) -timeout=10 \
+	    -max_len=$(or $(FUZZ_LEN_$*),512) -timeout=10 $(FUZZ_ARGS) \
 	    -artifact_prefix=$<- $(B)/fuzz/corpus/$* t/fuzz/corpus/$* \
 	    > $<.log 2>&1 || { tail -50 $<.log; exit 1; }
 	@sed -n 's/^Done \([0-9]*\) runs in \([0-9]*\) .*/$*: \1 runs, \2 s,'\
