@@ -9,6 +9,7 @@ use lib 't/lib', 'bench/lib';
 use Digest::SHA ();
 use File::Temp ();
 use MIME::Base64 ();
+use POSIX ();
 use Session::Bench;
 use Session::Bench::Case;
 use Session::Bench::Chart;
@@ -119,21 +120,41 @@ is(median(4, 1, 2, 3), 2.5, 'median of four');
 is(median(7), 7, 'median of one');
 is(spread('%.1f', 3, 10, 9), '9.0 (3.0-10.0)', 'median, least and most');
 
-my $ticking = fork // die "fork: $!\n";
+# A process that has worked for 0.3 s, and had a child that did so for 0.6 s.
 
-if ($ticking == 0) {
-    my $n = 0;
+sub work {
+    my ($seconds) = @_;
+    my $n;
 
-    $n++ while getppid != 1 && (times)[0] < 5;
-    require POSIX;
+    do { $n++ for 1 .. 10_000 } while (times)[0] + (times)[1] < $seconds;
+}
+
+pipe my $ready, my $tell or die "pipe: $!\n";
+
+my $worker = fork // die "fork: $!\n";
+
+if ($worker == 0) {
+    close $ready;
+
+    my $child = fork // POSIX::_exit(1);
+
+    work($child == 0 ? 0.6 : 0.3);
+    POSIX::_exit(0) if $child == 0;
+    waitpid $child, 0;
+    syswrite $tell, "done\n";
+    sleep 600;
     POSIX::_exit(0);
 }
 
-ok(Session::Wire::wait_until(sub { tree_seconds($ticking) > 0.1 }, 60),
-   'processor time of a process grows');
-cmp_ok(tree_seconds($ticking), '<', 10, 'and is in seconds');
-kill KILL => $ticking;
-waitpid $ticking, 0;
+close $tell;
+is(readline $ready, "done\n", 'somebody has worked');
+
+my $worked = tree_seconds($worker);
+
+kill KILL => $worker;
+waitpid $worker, 0;
+cmp_ok($worked, '>=', 0.85, 'processor time of a process and its child');
+cmp_ok($worked, '<', 5, 'and no more');
 
 my %answers = (url => 'u', code => 200, wire => 100);
 

@@ -74,7 +74,8 @@ Where nothing else is said, nginx has {workers} worker and no access log, the
 store holds {sessions} sessions, and {connections} kept-alive connections send
 the same cookie with every request.
 
-**CPU** is user and system time of all processes of the server for one request.
+**CPU** is user and system time of all processes of the server for one request;
+what `proxy_pass` asks runs beside the generator and does not count.
 The **floor** is nginx without us, sending as many bytes to the same request:
 `return` with literal `add_header` lines, or the same file or upstream without
 protection and with the headers that protection adds. A **ratio** is made in
