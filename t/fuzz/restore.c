@@ -218,6 +218,10 @@ read_session(const json_t *line)
                       "%2hhx", &user[i]);
     }
 
+    fuzz_check(json_integer_value(json_object_get(line, "lifetime")) > 0);
+    fuzz_check(!json_integer_value(json_object_get(line, "end"))
+               == !json_integer_value(json_object_get(line, "ended")));
+
     live_user = store_user_read(&restore.sessions_w, user, &u) == STORE_OK
                 && u.flags == 0
                 && u.generation == (uint64_t) json_integer_value(
