@@ -12,7 +12,6 @@ use IO::Select ();
 use IO::Socket::INET ();
 use Session::Aborts;
 use Session::Flow;
-use Session::Usage qw(descriptors);
 use Socket qw(SOL_SOCKET SO_RCVBUF SOCK_STREAM inet_aton pack_sockaddr_in);
 use Test::More;
 
@@ -277,9 +276,7 @@ sub with_app {
     my ($c, $bytes) = @_;
 
     $c->send($bytes =~ s/\r\n/\r\nX-Echo-Delay: 60\r\n/r);
-    $t->wait_for(sub { descriptors($aborts->{worker})
-                       == $aborts->{descriptors} + 2 })
-        or die "the app is not asked\n";
+    $aborts->app_is_asked;
 }
 
 

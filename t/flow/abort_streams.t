@@ -10,7 +10,6 @@ use lib 't/lib';
 use Session::Aborts;
 use Session::Flow;
 use Session::Http2 qw(HEADERS CONTINUATION GOAWAY END_STREAM PADDED NO_ERROR);
-use Session::Usage qw(descriptors);
 use Test::More;
 
 my $t = Session::Flow->new(users => [@Session::Aborts::logins]);
@@ -301,9 +300,7 @@ sub with_app {
 
     push @{ $cell->{request}{fields} }, 'x-echo-delay' => 60;
     send_whole($c, $cell);
-    $t->wait_for(sub { descriptors($aborts->{worker})
-                       == $aborts->{descriptors} + 2 })
-        or die "the app is not asked\n";
+    $aborts->app_is_asked;
 }
 
 

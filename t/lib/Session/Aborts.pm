@@ -14,6 +14,7 @@ package Session::Aborts;
 use strict;
 use warnings;
 
+use List::Util qw(min);
 use Session::Client ();
 use Session::Holds ();
 use Session::Log qw(alarming slurp);
@@ -176,7 +177,10 @@ sub warm {
     $self->quiet or die "the store does not come to rest\n";
     $self->alone or die "connections stay open\n";
     ($self->{worker}) = $self->{t}->workers;
-    $self->{descriptors} = descriptors($self->{worker});
+
+    # those that the worker has for a moment, to look at its files, come and go
+    $self->{descriptors} = min(map { $self->pass; descriptors($self->{worker}) }
+                                   1 .. 20);
 }
 
 
@@ -540,6 +544,18 @@ sub plain {
                       @{ $request->{fields} },
                       $request->{method} eq 'POST'
                       ? (body => $request->{body}) : ());
+}
+
+
+# Once the app has been asked, and until it is not any more.
+
+sub app_is_asked {
+    my ($self) = @_;
+    my $port = sprintf '%04X', $self->{app}->port;
+
+    $self->{t}->wait_for(sub {
+        slurp('/proc/net/tcp') =~ /: [0-9A-F]{8}:$port \S+ 01 / })
+        or die "the app is not asked\n";
 }
 
 
