@@ -198,7 +198,8 @@ read_user(const json_t *line)
 }
 
 
-/* A live session is there if its user is, with what the user has now. */
+/* A live session is there if its user is, with what the user has now; else the
+ * key may still be that of an earlier line. */
 static void
 read_session(const json_t *line)
 {
@@ -222,6 +223,7 @@ read_session(const json_t *line)
     fuzz_check(!json_integer_value(json_object_get(line, "end"))
                == !json_integer_value(json_object_get(line, "ended")));
 
+    memset(&u, 0, sizeof(u));
     live_user = store_user_read(&restore.sessions_w, user, &u) == STORE_OK
                 && u.flags == 0
                 && u.generation == (uint64_t) json_integer_value(
@@ -229,7 +231,11 @@ read_session(const json_t *line)
     rc = store_live_get(&restore.sessions_w, key, &live);
 
     if (json_integer_value(json_object_get(line, "end")) == 0 && !live_user) {
-        fuzz_check(rc == STORE_NOT_FOUND);
+        fuzz_check(rc == STORE_NOT_FOUND
+                   || live.session.end != STORE_END_NONE
+                   || memcmp(live.session.user, user, sizeof(user)) != 0
+                   || (live.session.generation == u.generation
+                       && u.flags == 0));
         return;
     }
 
