@@ -21,7 +21,7 @@ use Time::HiRes qw(sleep time);
 my $rounds = $ENV{TEST_NGINX_SESSIONCTL_DEATHS} // 1;
 my $cookie = $Session::World::cookie;
 my @users = map { "u$_" } 0 .. 9;
-my $t = Session::Flow->new(users => [@users, 'sue', 'tom']);
+my $t = Session::Flow->new(users => [@users, 'sue', 'tom', 'leo']);
 my $dir = $t->dir;
 
 $t->write_file('html/private', "secret\n");
@@ -44,21 +44,22 @@ my ($users, $sessions) = (users($t->store), sessions($t->store));
 like $sessions, qr/\A(?:u\d \S+ ?){9}\z/, 'nine sessions';
 
 # Points where each of them can be killed, and how many times they come by at
-# least; made: what there is before; command; and what must hold afterwards,
-# of one that was killed, or said that it is done.
+# least; whether a child does it; make: what there is before; command; and what
+# must hold afterwards, of one that was killed, or said that it is done.
 
 my @change = (begin => 2, put => 3, commit => 2, page => 1, sync => 2,
               synced => 2, meta => 2, committed => 2, told => 2);
 my @file = (open => 2, file => 1, filed => 1, link => 1, linked => 1);
 
 my @commands = (
-    { name => 'backup', points => [@file, copy => 1],
+    { name => 'backup', child => 1, points => [@file, copy => 1],
       make => \&no_file, command => sub { 'backup', $_[0]{file} },
       holds => \&backup_holds },
-    { name => 'backup of events', points => [@file, copy => 1],
+    { name => 'backup of events', child => 1, points => [@file, copy => 1],
       make => \&no_file, command => sub { 'backup', $_[0]{file}, '--events' },
       holds => \&backup_holds, events => 1 },
-    { name => 'dump', points => [@file, walk => 20], make => \&no_file,
+    { name => 'dump', child => 1, points => [@file, walk => 20],
+      make => \&no_file,
       command => sub { 'dump', $_[0]{file} }, holds => \&dump_holds },
     { name => 'sweep', points => [@change, walk => 3, open => 2],
       make => \&expired, command => sub { 'sweep' },
@@ -81,18 +82,26 @@ local $SIG{ALRM} = sub {
     die "nothing goes on\n";
 };
 
+# Somebody comes and goes all the time.
+
+my $load = load_start(1, sub {
+    my $c = $t->client;
+    my $in = sign_in($c, 'leo');
+    my $out = $c->form('/sign_out', {});
+
+    sleep 0.02;
+
+    return join ' ', map { $_ && $_->code == 303 ? ()
+                           : $_ ? $_->code : 'no answer' } $in, $out;
+});
+
 for my $round (1 .. $rounds) {
     for my $command (@commands) {
         my @points = @{ $command->{points} };
 
         while (my ($point, $passes) = splice @points, 0, 2) {
-            for my $who ($command->{holds} == \&backup_holds
-                         || $command->{holds} == \&dump_holds
-                         ? qw(one both) : 'one')
-            {
-                at_point($command, $point,
-                         $round == 1 ? 0 : int rand $passes, $who);
-            }
+            at_point($command, $point, $round == 1 ? 0 : int rand $passes, $_)
+                for 'one', $command->{child} ? 'both' : ();
         }
 
         at_random($command) for 1 .. ($rounds > 1 ? 3 : 1);
@@ -102,7 +111,11 @@ for my $round (1 .. $rounds) {
 is join(' ', grep { code_of($_) != 200 } @live[0 .. 8]), '',
     'who was signed in still is';
 is code_of($live[9]), 401, 'and who was not is not';
-diag "$deaths deaths";
+
+my ($calls, @wrong) = load_stop($load);
+
+is join("\n", @wrong), '', 'who came and went was never held up';
+diag "$deaths deaths, $calls came and went";
 
 stands_in_the_door();
 
