@@ -62,11 +62,12 @@ END
             median($run->values('floor', 'cpu')), median($run->ratios);
     }
 
-    return $text if !$report->group('peers');
-    return $text . <<'END';
+    $text .= <<'END' if $report->group('peers');
 
-![Ours and others, many sessions and one](bench/results/peers.svg)
+![Processor time of ours and others](bench/results/peers.svg)
 END
+
+    return $text . "\nAll of it: [bench/run](bench/results/run.md).\n";
 }
 
 
