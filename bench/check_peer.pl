@@ -124,7 +124,8 @@ sub good {
     my (%seen, %nonce, %unlike);
 
     $seen{$_}++ for @tokens;
-    verdict("$sessions tokens, all different", keys %seen == $sessions);
+    verdict("$sessions tokens, all different",
+            @tokens == $sessions && keys %seen == $sessions);
 
     for my $n (0 .. 19) {
         my $answer = ask($url, $tokens[$n * $#tokens / 19]);
