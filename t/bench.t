@@ -19,6 +19,7 @@ use Session::Bench::Plan;
 use Session::Bench::Readme;
 use Session::Bench::Report;
 use Session::Bench::Run;
+use Session::Bench::Welch;
 use Session::Log qw(slurp);
 use Session::Wire ();
 use Session::World ();
@@ -337,5 +338,44 @@ ok(!eval { Session::Bench::Readme::replaced("No place.\n", "New.\n") },
 for my $file (glob 'bench/results/*.svg') {
     is(well_formed(slurp($file)), '', "$file is XML");
 }
+
+
+# ----------------------------------------------------------------- times ---
+
+
+# By the generator of C's rand(), so that they are the same everywhere.
+
+my $state = 1;
+
+sub uniform {
+    $state = ($state * 1103515245 + 12345) % 2147483648;
+
+    return $state / 2147483648;
+}
+
+# Around 1000 with a tail to the right, in steps of so many.
+
+sub taken {
+    my ($more, $step) = @_;
+
+    return [map { $step * int((1000 + $more - 100 * log(1 - uniform()))
+                              / $step) } 1 .. 20000];
+}
+
+for my $step (1, 10, 100) {
+    my $same = welch(taken(0, $step), taken(0, $step));
+    my $other = welch(taken(0, $step), taken(20, $step));
+
+    cmp_ok(abs($same->{t}), '<', 4.5, "steps of $step: the same");
+    ok(!told_apart($same), 'is not told apart');
+    cmp_ok($other->{t}, '<', -4.5, 'what takes longer');
+    ok(told_apart($other), 'is');
+    cmp_ok($other->{shows}, '>', 0, 'from a difference on');
+    cmp_ok($other->{shows}, '<', 20, 'that is less than theirs');
+}
+
+# by hand: means 1 and 2, variances 2/3, of 4 and 4
+cmp_ok(abs(welch([0, 1, 1, 2], [1, 2, 2, 3])->{t} + sqrt 3), '<', 0.001,
+       'it is the t of Welch');
 
 done_testing();
