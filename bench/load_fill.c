@@ -33,7 +33,7 @@ typedef struct {
 
 
 static int load_fill_batch(load_fill_t *fill, store_op_t *ops);
-static int load_fill_one(load_fill_t *fill, store_op_t *op, size_t i);
+static int load_fill_one(load_fill_t *fill, store_op_t *op, int measured);
 static int load_fill_copy(store_t *store);
 
 
@@ -85,29 +85,40 @@ load_fill(char **argv)
         }
 
         copied = fill.done;
-        fprintf(stderr, "\r%zu of %zu sessions", fill.done, fill.count);
+
+        if (fill.count > LOAD_FILL_COPY) {
+            fprintf(stderr, "\r%zu of %zu sessions%s", fill.done, fill.count,
+                    fill.done < fill.count ? "" : "\n");
+        }
     }
 
-    fprintf(stderr, "\n");
     load_score_print(&fill.score);
 
     return fclose(fill.tokens) == 0 ? 0 : 1;
 }
 
 
-/* No user twice in a batch: the users of the rest come round in turn. */
+/* No user twice in a batch: those of the rest come round in turn.  A session
+ * is one of the sample where the share of it that is due grows by one. */
 
 static int
 load_fill_batch(load_fill_t *fill, store_op_t *ops)
 {
-    size_t  n, max;
+    int     measured;
+    size_t  n, rest;
 
-    max = fill->shared != 0 && fill->shared < STORE_BATCH_MAX
-          ? fill->shared : STORE_BATCH_MAX;
+    rest = 0;
 
-    for (n = 0; n < max && fill->done < fill->count; n++) {
+    for (n = 0; n < STORE_BATCH_MAX && fill->done < fill->count; n++) {
 
-        if (load_fill_one(fill, &ops[n], fill->done) != 0) {
+        measured = (fill->done + 1) * fill->sample / fill->count
+                   > fill->sampled;
+
+        if (!measured && rest++ == fill->shared) {
+            break;
+        }
+
+        if (load_fill_one(fill, &ops[n], measured) != 0) {
             return 1;
         }
 
@@ -118,22 +129,17 @@ load_fill_batch(load_fill_t *fill, store_op_t *ops)
 }
 
 
-/* Session i: one of the sample where the share of it that is due by now grows
- * by one. */
-
 static int
-load_fill_one(load_fill_t *fill, store_op_t *op, size_t i)
+load_fill_one(load_fill_t *fill, store_op_t *op, int measured)
 {
-    int           n, rc, measured;
+    int           n, rc;
     char          login[32];
     size_t        u;
     uint8_t       id[STORE_ID_BYTES];
     store_user_t  user;
 
-    measured = (i + 1) * fill->sample / fill->count > fill->sampled;
-
     u = measured ? fill->sampled
-                 : fill->sample + (i - fill->sampled) % fill->shared;
+                 : fill->sample + (fill->done - fill->sampled) % fill->shared;
 
     n = snprintf(login, sizeof(login), LOAD_LOGIN, u);
     rc = store_user_find(fill->store, "default", 7, login, (size_t) n, &user);

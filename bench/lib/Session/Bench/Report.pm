@@ -230,9 +230,8 @@ sub ours {
 
 sub left_out {
     my ($self) = @_;
-    my @out = map { [$_->{name}, $_->{why}] } grep { $_->{why} }
-              @{ $self->{peers} }, grep { !$_->{peer} || !$_->{peer}{why} }
-                                        @{ $self->{runs} };
+    my @out = map { [join(', ', grep { $_ } @$_{qw(name law)}), $_->{why}] }
+              grep { $_->{why} } @{ $self->{peers} }, @{ $self->{runs} };
 
     return '' if !@out;
     return "## Left out\n\n" . join '', map { "- $_->[0]: $_->[1]\n" } @out;
@@ -279,8 +278,10 @@ sub charts {
     for my $chart (values %chart) {
         $chart->{note} = "Median of $rounds rounds, least and most;"
             . " $self->{facts}{machine}";
-        $chart->{note} .= '; logarithmic' if $chart->{log};
     }
+
+    $chart{peers}{note} .= '; logarithmic; one session or '
+        . "$self->{facts}{drawn}";
 
     return map { ($_ => Session::Bench::Chart::svg(%{ $chart{$_} })) }
            grep { grep { @{ $_->{values} } } @{ $chart{$_}{bars} } }
@@ -304,8 +305,7 @@ sub peer_bars {
     return [] if !$page || !@peers;
 
     my @bars = map { bar($_, ($_->{peer} ? '' : 'ours: ') . $_->{name}
-                             . ($_->{law} ? ', many sessions'
-                                          : ', one session'),
+                             . ($_->{law} ? ', many' : ', one'),
                          $_->ratios($page)) }
                $self->group('ours'), @peers;
 

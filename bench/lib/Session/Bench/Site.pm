@@ -26,8 +26,8 @@ our $own = qr/\A(?:Server|Date|Content-Type|Content-Length|Connection
                 |Last-Modified|ETag|Accept-Ranges|Location)\z/xi;
 
 
-# sessions; workers; master: 0 for tools that want one process; binary: nginx,
-# or what runs it in the end.
+# sessions; folder for their store if it is not to be kept; workers; master: 0
+# for tools that want one process; binary: nginx, or what runs it in the end.
 
 sub new {
     my ($class, %arg) = @_;
@@ -37,7 +37,8 @@ sub new {
     $self->{cases} = {
         Session::Bench::Case->all("$Session::World::project/bench/cases")
     };
-    $self->{stock} = Session::Bench::Stock->new($self->{sessions});
+    $self->{stock} = Session::Bench::Stock->new($self->{sessions},
+                                                $self->{folder});
     $self->{back} = Session::Flow->new(bare => 'nginx', level => 'warn');
     $self->{t} = Session::Flow->new(bare => 1, level => 'warn',
         workers => $self->{workers}, master => $self->{master});
