@@ -33,7 +33,7 @@ typedef struct {
 
 
 static int load_fill_batch(load_fill_t *fill, store_op_t *ops);
-static int load_fill_one(load_fill_t *fill, store_op_t *op, int measured);
+static int load_fill_one(load_fill_t *fill, store_op_t *op);
 static int load_fill_copy(store_t *store);
 
 
@@ -98,27 +98,14 @@ load_fill(char **argv)
 }
 
 
-/* No user twice in a batch: those of the rest come round in turn.  A session
- * is one of the sample where the share of it that is due grows by one. */
-
 static int
 load_fill_batch(load_fill_t *fill, store_op_t *ops)
 {
-    int     measured;
-    size_t  n, rest;
-
-    rest = 0;
+    size_t  n;
 
     for (n = 0; n < STORE_BATCH_MAX && fill->done < fill->count; n++) {
 
-        measured = (fill->done + 1) * fill->sample / fill->count
-                   > fill->sampled;
-
-        if (!measured && rest++ == fill->shared) {
-            break;
-        }
-
-        if (load_fill_one(fill, &ops[n], measured) != 0) {
+        if (load_fill_one(fill, &ops[n]) != 0) {
             return 1;
         }
 
@@ -129,14 +116,19 @@ load_fill_batch(load_fill_t *fill, store_op_t *ops)
 }
 
 
+/* A session is one of the sample where the share of it that is due by now
+ * grows by one. */
+
 static int
-load_fill_one(load_fill_t *fill, store_op_t *op, int measured)
+load_fill_one(load_fill_t *fill, store_op_t *op)
 {
-    int           n, rc;
+    int           n, rc, measured;
     char          login[32];
     size_t        u;
     uint8_t       id[STORE_ID_BYTES];
     store_user_t  user;
+
+    measured = (fill->done + 1) * fill->sample / fill->count > fill->sampled;
 
     u = measured ? fill->sampled
                  : fill->sample + (fill->done - fill->sampled) % fill->shared;
