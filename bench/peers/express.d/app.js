@@ -64,11 +64,17 @@ async function store() {
         originalMaxAge: null, expires: null, httpOnly: true, path: '/',
     };
 
-    await Promise.all(rows().map(([id, user, login, name, roles]) =>
+    const set = ([id, user, login, name, roles]) =>
         new Promise((resolve, reject) => {
             sessions.set(id, { cookie, user: { user, login, name, roles } },
                          (error) => (error ? reject(error) : resolve()));
-        })));
+        });
+    const all = rows();
+
+    // So many at a time as Redis's client sends well.
+    for (let at = 0; at < all.length; at += 500) {
+        await Promise.all(all.slice(at, at + 500).map(set));
+    }
 
     return sessions;
 }

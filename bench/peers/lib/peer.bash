@@ -74,6 +74,7 @@ install_packages() {
 # packages they would bring a third of all nginx modules with them.
 
 install_lua() {
+    [ ! -d "$dir/root/usr" ] || return 0
     mkdir -p "$dir/debs" "$dir/root"
 
     (
@@ -92,25 +93,40 @@ install_lua() {
 }
 
 
+# What has been installed from the same list of versions stays.
+
+has_installed() {
+    cmp -s "$1" "$dir/installed"
+}
+
+
 # An exact copy of what the lock file of npm says.
 
 install_npm() {
-    command -v npm > /dev/null || skip "no npm here"
+    local lock=$sources/package-lock.json
 
-    cp "$sources"/package.json "$sources"/package-lock.json "$dir/"
+    command -v npm > /dev/null || skip "no npm here"
+    ! has_installed "$lock" || return 0
+
+    cp "$sources/package.json" "$lock" "$dir/"
     logged npm --prefix "$dir" ci --omit=dev --no-audit --no-fund \
         || skip "npm could not install, see $dir/install.log"
+    cp "$lock" "$dir/installed"
 }
 
 
 install_pip() {
-    command -v python3 > /dev/null || skip "no python3 here"
+    local list=$sources/requirements.txt
 
-    logged python3 -m venv "$dir/venv" \
+    command -v python3 > /dev/null || skip "no python3 here"
+    ! has_installed "$list" || return 0
+
+    logged python3 -m venv --clear "$dir/venv" \
         || skip "no virtual environment, see $dir/install.log"
     logged "$dir/venv/bin/pip" install --no-input \
-        --disable-pip-version-check -r "$sources/requirements.txt" \
+        --disable-pip-version-check -r "$list" \
         || skip "pip could not install, see $dir/install.log"
+    cp "$list" "$dir/installed"
 }
 
 
