@@ -50,8 +50,10 @@ fn main() -> Result<(), Failure> {
     match args[..] {
         ["load", data, database] => load(data, database),
         ["serve", data, database, port] => serve(data, database, port),
-        _ => Err("usage: peer load DATA DATABASE | serve DATA DATABASE PORT"
-            .into()),
+        _ => {
+            Err("usage: peer load DATA DATABASE | serve DATA DATABASE PORT"
+                .into())
+        }
     }
 }
 
@@ -203,9 +205,8 @@ fn signed<'a>(site: &Site, value: &'a str) -> Option<&'a str> {
 
 fn csp(site: &Site) -> String {
     let mut bytes = [0; 16];
-    let mut text = String::with_capacity(
-        site.csp.0.len() + 24 + site.csp.1.len(),
-    );
+    let mut text =
+        String::with_capacity(site.csp.0.len() + 24 + site.csp.1.len());
 
     RANDOM.with_borrow_mut(|random| random.fill_bytes(&mut bytes));
 
