@@ -376,7 +376,7 @@ test can say both.
 END
 
     for my $kind ('a call', 'a cookie', 'a sign-in') {
-        $text .= "\n| $kind | by | medians, us | t | of | shows, us | |\n"
+        $text .= "\n| $kind | by | medians, us | t | of | shows, ns | |\n"
             . "|---|---|---|---|---|---|---|\n"
             . join '', map { line($_) } grep { $_->{kind} eq $kind } @found;
     }
@@ -398,9 +398,8 @@ sub line {
     my $w = $found->{welch};
     my $control = defined $found->{expected} ? ', control' : '';
 
-    return sprintf "| %s%s | %s | %s, %s | %.2f | %.0f %% | %s | %s |\n",
+    return sprintf "| %s%s | %s | %s, %s | %.2f | %.0f %% | %.2f | %s |\n",
         $found->{title}, $control, $found->{measure},
-        map({ sprintf '%.2f', $_ / 1000 } @$w{qw(one other)}), @$w{qw(t part)},
-        sprintf('%.4f', $w->{shows} / 1000),
+        map({ sprintf '%.2f', $_ / 1000 } @$w{qw(one other)}), @$w{qw(t part shows)},
         told_apart($w) ? 'told apart' : 'not told apart';
 }
