@@ -513,10 +513,16 @@ sub stands_in_the_door {
     ok !ctl('user', 'list'), 'a command does not get in';
     like slurp("$dir/said"), qr/another process/, 'and says why';
 
+    $t->allow(qr/\[crit\].*another process is opening it/);
+    $t->kill_worker;
+    ok $t->wait_for(sub { code_of($live[0]) == 503 }),
+        'nor does a worker that starts';
+
     kill CONT => $pid;
     is wait_for_end($pid), 0, 'it goes on';
     is holds($case, 0), '', 'and does what it was to do';
     ok ctl('user', 'list'), 'and the next one gets in';
+    ok $t->wait_for(sub { code_of($live[0]) == 200 }), 'the worker as well';
 }
 
 
