@@ -250,7 +250,7 @@ ngx_http_session_look_up(ngx_http_request_t *r,
 
         status = ngx_http_session_store_get(r->pool, sscf->realm_index,
                                             tokens->ids[i], ngx_time(),
-                                            &record);
+                                            sscf->touch, &record);
 
         if (status == NGX_HTTP_SESSION_STORE_ERROR) {
             ctx->status = status;

@@ -125,12 +125,20 @@ ngx_http_session_store_open(ngx_http_session_worker_t *worker, int wait_ms,
 void
 ngx_http_session_store_opened(store_t *store, const char *why)
 {
+    int                         rc;
     ngx_http_session_worker_t  *worker;
 
     worker = ngx_http_session_worker;
 
     if (store) {
         worker->store = store;
+        rc = store_cache_start(store);
+
+        if (rc != STORE_OK) {
+            ngx_log_error(NGX_LOG_WARN, worker->log, 0,
+                          "session store \"%s\": no cache: %s", worker->path,
+                          store_strerror(rc));
+        }
 
         if (worker->why.len) {
             ngx_log_error(NGX_LOG_NOTICE, worker->log, 0,

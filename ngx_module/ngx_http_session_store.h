@@ -185,11 +185,12 @@ void ngx_http_session_wipe(void *buf, size_t n);
  * One get and the judgement.  VALID: *record is allocated from pool.
  * STORE_ERROR: it is NULL.  Any other status: it is NULL or has only key and
  * ref, for the audit, and is no session.
- * A record may be wanted for a realm only: the realm is compared.
+ * A record may be wanted for a realm only: the realm is compared.  Its seen
+ * may be older than the store's, if both are younger than `touch` seconds.
  */
 ngx_http_session_status_e ngx_http_session_store_get(ngx_pool_t *pool,
     ngx_uint_t realm, const u_char id[NGX_HTTP_SESSION_ID_LEN], time_t now,
-    ngx_http_session_record_t **record);
+    time_t touch, ngx_http_session_record_t **record);
 
 /* NGX_OK, NGX_DECLINED (no such user) or NGX_ERROR. */
 ngx_int_t ngx_http_session_store_user(ngx_pool_t *pool, ngx_uint_t realm,

@@ -29,13 +29,13 @@ static ngx_int_t ngx_http_session_store_copy(ngx_pool_t *pool, ngx_str_t *str,
 
 ngx_http_session_status_e
 ngx_http_session_store_get(ngx_pool_t *pool, ngx_uint_t realm,
-    const u_char id[NGX_HTTP_SESSION_ID_LEN], time_t now,
+    const u_char id[NGX_HTTP_SESSION_ID_LEN], time_t now, time_t touch,
     ngx_http_session_record_t **record)
 {
     int                         rc;
     uint8_t                     key[STORE_KEY_BYTES];
     store_realm_t              *name;
-    store_session_t             session;
+    const store_session_t      *session;
     ngx_http_session_worker_t  *worker;
 
     *record = NULL;
@@ -47,15 +47,15 @@ ngx_http_session_store_get(ngx_pool_t *pool, ngx_uint_t realm,
 
     store_token_key(id, key);
 
-    rc = store_session_get(worker->store, key, &session);
+    rc = store_session_look(worker->store, key, now, touch, &session);
 
     if (rc == STORE_OK) {
         name = &worker->realms[realm];
-        rc = store_session_judge(&session, name->data, name->len, now);
+        rc = store_session_judge(session, name->data, name->len, now);
     }
 
     if (rc == STORE_OK) {
-        *record = ngx_http_session_store_record(pool, &session);
+        *record = ngx_http_session_store_record(pool, session);
 
         return (*record) ? NGX_HTTP_SESSION_VALID
                          : NGX_HTTP_SESSION_STORE_ERROR;

@@ -63,7 +63,8 @@ enum {
 #define STORE_FORMAT_BYTES       "\0\0\0\001"      /* STORE_FORMAT */
 
 
-typedef struct store_env_s  store_env_t;
+typedef struct store_env_s    store_env_t;
+typedef struct store_cache_s  store_cache_t;
 
 struct store_env_s {
     MDB_env      *env;
@@ -93,6 +94,10 @@ struct store_s {
     uint64_t       change_hard_max;
     uint8_t        id[STORE_STORE_ID_BYTES];
     uintptr_t      map;         /* address, for store_populate() */
+
+    /* of the reader's thread: cache.c */
+    store_session_t   looked;
+    store_cache_t    *cache;    /* NULL: none */
 
     /* room of the writer's thread for one user's sessions */
     struct {

@@ -4,7 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cache.h"
 #include "open.h"
+#include "pages.h"
 
 
 static int store_open_files(store_t *store, const store_place_t *place,
@@ -199,6 +201,7 @@ store_abandon(store_t *store)
 
     store_env_park(store->sessions);
     store_env_park(store->events);
+    store_pages_put(store->cache, sizeof(store_cache_t));
 
     if (store->owner.fd != -1) {
         (void) close(store->owner.fd);

@@ -461,6 +461,24 @@ int store_remark(const char *path, char why[STORE_WHY_CHARS]);
 /* [reader] One get.  STORE_OK or STORE_NOT_FOUND; judge the result. */
 int store_session_get(store_t *store, const uint8_t key[STORE_KEY_BYTES],
     store_session_t *session) STORE_CHECK_RESULT;
+
+/*
+ * [reader] The same for a request at `now`: *session is not the caller's, and
+ * good until the next [reader] function is called.  Once store_cache_start()
+ * was, live sessions may come from memory: as they are in the newest commit,
+ * but for `seen`, which may be older, never so much that somebody would be
+ * idle, or that its last use, which is written every `touch` seconds, would
+ * have to be written.
+ */
+int store_session_look(store_t *store, const uint8_t key[STORE_KEY_BYTES],
+    int64_t now, int64_t touch, const store_session_t **session)
+    STORE_CHECK_RESULT;
+
+/* [reader] Keep up to 4096 sessions, in less than 4 MiB that are used as they
+ * are needed and left out of core dumps.  STORE_OK (also: does already), or
+ * there is no memory for it and all goes on without. */
+int store_cache_start(store_t *store) STORE_CHECK_RESULT;
+
 /* [reader] Keys of a user's live sessions, newest first. */
 int store_session_keys(store_t *store, const uint8_t user[STORE_USER_BYTES],
     uint8_t keys[STORE_USER_SESSIONS_MAX][STORE_KEY_BYTES], size_t *n)
