@@ -16,6 +16,8 @@ static int store_cache_noted(const store_cache_t *cache, const MDB_val *key,
 static unsigned store_cache_set(const uint8_t key[STORE_KEY_BYTES]);
 static int store_cache_find(store_cache_t *cache,
     const uint8_t key[STORE_KEY_BYTES], unsigned *way);
+static int store_cache_wanted(store_cache_t *cache,
+    const uint8_t key[STORE_KEY_BYTES], unsigned *way);
 static void store_cache_clear(store_cache_t *cache, unsigned set,
     unsigned way);
 static void store_cache_drop(store_cache_t *cache,
@@ -94,6 +96,7 @@ done:
 }
 
 
+/* Reads it, and holds it if it is live and was wanted before. */
 static int
 store_cache_fill(store_t *store, MDB_txn *txn,
     const uint8_t key[STORE_KEY_BYTES], const store_session_t **session)
@@ -105,33 +108,34 @@ store_cache_fill(store_t *store, MDB_txn *txn,
     store_session_t    *s;
     store_cache_tag_t  *tag;
 
-    cache = store->cache;
-
     rc = store_db_get(txn, store->sessions->db[STORE_SESSION], key,
                       STORE_KEY_BYTES, &value);
     if (rc != STORE_OK) {
         return rc;
     }
 
+    cache = store->cache;
     set = store_cache_set(key);
+    s = &store->looked;
+    tag = NULL;
 
-    if (!store_cache_find(cache, key, &way)) {
-        way = !cache->last[set];
+    if (store_cache_find(cache, key, &way)
+        || store_cache_wanted(cache, key, &way))
+    {
+        /* of another session, or the end of a longer text */
+
+        store_cache_clear(cache, set, way);
+
+        s = &cache->places[set][way];
+        tag = &cache->tags[set][way];
     }
-
-    /* of another session, or the end of a longer one's text */
-
-    store_cache_clear(cache, set, way);
-
-    tag = &cache->tags[set][way];
-    s = &cache->places[set][way];
 
     rc = store_session_decode(key, value.mv_data, value.mv_size, s, NULL);
     if (rc != STORE_OK) {
         return rc;
     }
 
-    if (s->end == STORE_END_NONE) {
+    if (tag && s->end == STORE_END_NONE) {
         memcpy(tag->key, key, STORE_KEY_BYTES);
         tag->used = 1;
         cache->last[set] = (uint8_t) way;
@@ -312,6 +316,31 @@ store_cache_find(store_cache_t *cache, const uint8_t key[STORE_KEY_BYTES],
     }
 
     return 0;
+}
+
+
+/*
+ * Whoever is asked for twice, with no other one of the set in between, takes
+ * the place that was used longer ago.  Where everybody comes but once, places
+ * would only be written for nothing.
+ */
+static int
+store_cache_wanted(store_cache_t *cache, const uint8_t key[STORE_KEY_BYTES],
+    unsigned *way)
+{
+    unsigned  set, mark;
+
+    set = store_cache_set(key);
+    mark = (unsigned) key[14] << 8 | key[15];
+
+    if (cache->asked[set] != mark) {
+        cache->asked[set] = (uint16_t) mark;
+        return 0;
+    }
+
+    *way = !cache->last[set];
+
+    return 1;
 }
 
 

@@ -93,6 +93,7 @@ agree(store_t *store, unsigned n, int64_t now, int64_t touch)
 }
 
 
+/* Twice, as somebody who comes again: now it may be held. */
 static const store_session_t *
 look(fixture_t *f, unsigned n, int64_t now)
 {
@@ -100,6 +101,8 @@ look(fixture_t *f, unsigned n, int64_t now)
     const store_session_t  *s;
 
     fixture_key(key, n);
+    assert_int_equal(store_session_look(f->store, key, now, TOUCH, &s),
+                     STORE_OK);
     assert_int_equal(store_session_look(f->store, key, now, TOUCH, &s),
                      STORE_OK);
 
@@ -297,7 +300,7 @@ test_idle(void **data)
 }
 
 
-/* Three sessions for the two places of one set. */
+/* Three sessions for the two places of one set; to it they are all wanted. */
 static void
 test_crowded(void **data)
 {
@@ -312,6 +315,8 @@ test_crowded(void **data)
         assert_int_equal(fixture_sign_in(f, id, keys[i], FIXTURE_NOW),
                          STORE_OK);
     }
+
+    (void) look(f, keys[0], FIXTURE_NOW);
 
     for (i = 0; i < 100; i++) {
         n = draw(3);
@@ -328,6 +333,40 @@ test_crowded(void **data)
     (void) look(f, keys[2], FIXTURE_NOW);
     assert_true(held(f, keys[0]));
     assert_false(held(f, keys[1]));
+}
+
+
+/* Who comes once, or with others of the set in between, is not held, and
+ * nobody has to go for him. */
+static void
+test_wanted(void **data)
+{
+    unsigned         i;
+    uint8_t          id[STORE_USER_BYTES], key[STORE_KEY_BYTES];
+    fixture_t       *f = *data;
+    store_op_t       op;
+    const unsigned   order[] = { 0, 1, 0, 1, 2, 0, 2, 1, 0, 2, 2 };
+    const unsigned   all[] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1 };
+
+    const store_session_t  *s;
+
+    fixture_user(f, "ann", id);
+
+    for (i = 0; i < 3; i++) {
+        fixture_sign_in_op(&op, id, i << 16, FIXTURE_NOW);
+        op.key[15] = (uint8_t) i;
+        assert_int_equal(fixture_apply(f, &op), STORE_OK);
+    }
+
+    for (i = 0; i < sizeof(order) / sizeof(order[0]); i++) {
+        fixture_key(key, order[i] << 16);
+        key[15] = (uint8_t) order[i];
+
+        assert_int_equal(store_session_look(f->store, key, FIXTURE_NOW, TOUCH,
+                                            &s), STORE_OK);
+        assert_memory_equal(s->key, key, STORE_KEY_BYTES);
+        assert_int_equal(held_all(f), all[i]);
+    }
 }
 
 
@@ -968,6 +1007,7 @@ main(void)
         cmocka_unit_test_setup_teardown(test_idle, setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_crowded, setup,
                                         fixture_teardown),
+        cmocka_unit_test_setup_teardown(test_wanted, setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_wiped, setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_no_row, setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(test_odd_row, setup,
