@@ -159,7 +159,7 @@ round_of(store_t *store, const lookups_t *l, const uint32_t *list, int cached,
 
         if (cached) {
 
-            if (store_session_look(store, l->keys[list[i]], now, 60, &s)
+            if (store_session_look(store, l->keys[list[i]], now, 43200, &s)
                 != STORE_OK)
             {
                 exit(2);
@@ -211,7 +211,7 @@ count(store_t *store, const lookups_t *l, const uint32_t *list, int64_t now)
 
         lookups++;
 
-        if (store_session_look(store, key, now, 60, &s) != STORE_OK) {
+        if (store_session_look(store, key, now, 43200, &s) != STORE_OK) {
             exit(2);
         }
     }
