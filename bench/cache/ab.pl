@@ -1,6 +1,9 @@
-# bench/cache_ab: two builds of the module side by side, on one store.
+# bench/cache/ab.pl: two builds of the module side by side, on one store.
+#
+#   perl -Ibench/lib -It/lib bench/cache/ab.pl
 #
 #   BENCH_A, BENCH_B    build directories (make module B=...)
+#   SESSION_BUILD       another one, that has the objects of the store (build)
 #   BENCH_STORE         a directory with store, keys and tokens, as made by
 #                           mint world DIR/store DIR/keys
 #                           load users DIR/store USERS
@@ -21,8 +24,10 @@ use warnings;
 
 use Cwd ();
 use File::Temp ();
+use List::Util qw(sum0);
 use Session::Bench;
 use Session::Flow;
+use Session::Log qw(slurp);
 
 my $dir = $ENV{BENCH_STORE} // die "BENCH_STORE: which?\n";
 my %build = map { ($_ => $ENV{"BENCH_$_"} // die "BENCH_$_: which?\n") }
@@ -39,6 +44,12 @@ bounded(600 + @laws * @writes * $rounds * 3 * ($seconds + 3));
 srand 1;
 
 my $tmp = File::Temp->newdir('ngx_session-XXXXXXXX', TMPDIR => 1);
+
+run_command('sh', '-c', ($ENV{CC} // 'cc') . " -O2 -D_GNU_SOURCE -idirafter"
+    . " store -o $tmp/lookups bench/cache/lookups.c"
+    . " $Session::World::build/obj/store/*.o -llmdb -lsodium -lcrypto"
+    . ' -pthread');
+
 my @tokens = do {
     open my $in, '<', "$dir/tokens" or die "$dir/tokens: $!\n";
     chomp(my @all = <$in>);
@@ -171,7 +182,7 @@ sub turn {
 
         if (!$writer) {
             open STDOUT, '>', '/dev/null';
-            exec 'taskset', '-c', 1, "$Session::World::build/lookups",
+            exec 'taskset', '-c', 1, "$tmp/lookups",
                 'write', "$dir/store", $rate, $seconds + 60, $kind
                 or POSIX::_exit(127);
         }
@@ -180,12 +191,12 @@ sub turn {
         select undef, undef, undef, 1.5;
     }
 
-    my $before = cpu_seconds($worker);
-    my $text = run_command('taskset', '-c', 1, 'wrk', '-t1', '-c32',
-        "-d${seconds}s", '-s', 'bench/drawn.lua',
+    my $before = nanoseconds($worker);
+    my $text = run_command('taskset', '-c', 1, 'wrk', '-t1', '-c32', '--timeout', '60s',
+        "-d${seconds}s", '-s', 'bench/cache/drawn.lua',
         'http://127.0.0.1:' . $t->port . "/$path", '--',
         $Session::World::cookie, $file{$law});
-    my $cpu = cpu_seconds($worker) - $before;
+    my $cpu = nanoseconds($worker) - $before;
 
     if ($writer) {
         kill TERM => $writer;
@@ -196,5 +207,15 @@ sub turn {
 
     die "$what $law: errors\n$text" if $text =~ /Socket errors|Non-2xx/;
 
-    return $cpu / $n * 1e6;
+    return $cpu / $n / 1e3;
+}
+
+
+# User and system time of all threads.
+
+sub nanoseconds {
+    my ($pid) = @_;
+
+    return sum0(map { (split ' ', slurp($_))[0] }
+                    glob "/proc/$pid/task/*/schedstat");
 }
