@@ -192,8 +192,8 @@ sub turn {
     }
 
     my $before = nanoseconds($worker);
-    my $text = run_command('taskset', '-c', 1, 'wrk', '-t1', '-c32', '--timeout', '60s',
-        "-d${seconds}s", '-s', 'bench/cache/drawn.lua',
+    my $text = run_command('taskset', '-c', 1, 'wrk', '-t1', '-c32',
+        '--timeout', '60s', "-d${seconds}s", '-s', 'bench/cache/drawn.lua',
         'http://127.0.0.1:' . $t->port . "/$path", '--',
         $Session::World::cookie, $file{$law});
     my $cpu = nanoseconds($worker) - $before;

@@ -13,8 +13,10 @@
 #define TOUCH     60
 #define KEYS      48            /* sessions of the random walk */
 #define USERS     5
+#ifndef ROUNDS
 #define ROUNDS    1500
 #define RACERS    600           /* sessions that end while they are read */
+#endif
 #define RACE_USER 50            /* sessions of one user there */
 #define RESULTS   2
 
