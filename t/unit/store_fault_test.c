@@ -709,6 +709,83 @@ test_reads(void **state)
 }
 
 
+/* 0: what is said is right. */
+static int
+look(fixture_t *f, unsigned n, store_end_t end)
+{
+    int                     rc;
+    uint8_t                 key[STORE_KEY_BYTES];
+    const store_session_t  *s;
+
+    fixture_key(key, n);
+    rc = store_session_look(f->store, key, FIXTURE_NOW, 3600, &s);
+
+    return rc != EIO && (rc != STORE_OK || s->end != end);
+}
+
+
+/* A cache that could not read what has changed does not say what was before,
+ * then and after it. */
+static int
+run_look(fixture_t *f, const scenario_t *s, unsigned at, int on)
+{
+    int          i, hits;
+    uint8_t      id[STORE_USER_BYTES];
+    store_op_t   op;
+
+    (void) s;
+
+    ready(f, id);
+
+    if (store_cache_start(f->store) != STORE_OK) {
+        return 1;
+    }
+
+    for (i = 0; i < 2; i++) {
+        if (look(f, 1, STORE_END_NONE) || look(f, 2, STORE_END_NONE)) {
+            return 2;
+        }
+    }
+
+    prepare_key(f, &op, id);
+
+    if (fixture_apply(f, &op) != STORE_OK) {
+        return 3;
+    }
+
+    fault_arm(at, on);
+
+    if (look(f, 1, STORE_END_SIGN_OUT) || look(f, 2, STORE_END_NONE)) {
+        return 4;
+    }
+
+    hits = fault_disarm();
+
+    if (look(f, 1, STORE_END_SIGN_OUT) || look(f, 2, STORE_END_NONE)
+        || look(f, 2, STORE_END_NONE))
+    {
+        return 5;
+    }
+
+    prepare_ref(f, &op, id);
+
+    if (fixture_apply(f, &op) != STORE_OK || look(f, 2, STORE_END_REVOKED)) {
+        return 6;
+    }
+
+    return hits ? 0 : 100;
+}
+
+
+static void
+test_look(void **state)
+{
+    (void) state;
+
+    every_fault(run_look, NULL);
+}
+
+
 static int
 run_open(fixture_t *f, const scenario_t *s, unsigned at, int on)
 {
@@ -851,6 +928,7 @@ main(void)
         cmocka_unit_test(test_batch),
         cmocka_unit_test(test_copy_and_trim),
         cmocka_unit_test(test_reads),
+        cmocka_unit_test(test_look),
         cmocka_unit_test(test_open),
         cmocka_unit_test(test_restore),
     };
