@@ -520,9 +520,9 @@ sub stands_in_the_door {
 
     kill CONT => $pid;
     is wait_for_end($pid), 0, 'it goes on';
+    ok $t->wait_for(sub { code_of($live[0]) == 200 }), 'the worker as well';
     is holds($case, 0), '', 'and does what it was to do';
     ok ctl('user', 'list'), 'and the next one gets in';
-    ok $t->wait_for(sub { code_of($live[0]) == 200 }), 'the worker as well';
 }
 
 
