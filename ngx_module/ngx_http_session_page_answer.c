@@ -6,7 +6,7 @@
 #include "ngx_http_session_page_answer.h"
 
 
-#define NGX_HTTP_SESSION_JSON_SIZE  2048    /* enough for most, see below */
+#define NGX_HTTP_SESSION_JSON_SIZE  8192    /* longer ones are made twice */
 
 
 static ngx_int_t ngx_http_session_answer_cache(ngx_http_request_t *r,
@@ -172,32 +172,29 @@ ngx_http_session_answer_memory(ngx_http_request_t *r,
 }
 
 
-/* Most values fit the first buffer; else the first call has measured. */
+/* How long it is, only writing tells. */
 ngx_int_t
 ngx_http_session_page_send_json(ngx_http_request_t *r, ngx_uint_t status,
     ngx_http_session_json_pt write, void *data)
 {
-    size_t                      size;
-    u_char                     *p;
+    u_char                     *p, text[NGX_HTTP_SESSION_JSON_SIZE];
     text_json_t                 json;
     ngx_http_session_answer_t   answer;
 
-    size = NGX_HTTP_SESSION_JSON_SIZE;
+    text_json_init(&json, text, sizeof(text));
+    write(&json, data);
 
-    for ( ;; ) {
-        p = ngx_pnalloc(r->pool, size);
-        if (p == NULL) {
-            return NGX_HTTP_INTERNAL_SERVER_ERROR;
-        }
+    p = ngx_pnalloc(r->pool, json.len);
+    if (p == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
 
-        text_json_init(&json, p, size);
+    if (json.len <= sizeof(text)) {
+        ngx_memcpy(p, text, json.len);
+
+    } else {
+        text_json_init(&json, p, json.len);
         write(&json, data);
-
-        if (json.len <= size) {
-            break;
-        }
-
-        size = json.len;
     }
 
     answer.status = status;

@@ -7,9 +7,7 @@
 #include "ngx_http_session_page_set.h"
 
 
-/* What a page takes at first, and what a worker keeps as room for the next. */
-#define NGX_HTTP_SESSION_PAGE_SIZE      4096
-#define NGX_HTTP_SESSION_PAGE_SIZE_MAX  16384
+#define NGX_HTTP_SESSION_PAGE_SIZE  8192    /* larger ones are made twice */
 
 
 static ngx_int_t ngx_http_session_page_title(ngx_http_request_t *r,
@@ -182,34 +180,29 @@ ngx_http_session_page_any(text_value_t *values, ngx_uint_t any,
 
 
 /*
- * One buffer: copying literals costs less than a buffer, a chain link and a
- * place in writev() for each of them.  A page that does not fit is measured by
- * that and rendered again; the next one has as much room from the start.
+ * One piece of memory: copying literals costs less than a buffer, a chain link
+ * and a place in writev() for each of them.  It is as long as the page, which
+ * only rendering tells.
  */
 static u_char *
 ngx_http_session_page_render(ngx_http_request_t *r,
     const text_template_t *template, const text_value_t *values, size_t *len)
 {
-    size_t         size;
-    u_char        *p;
+    u_char  *p, page[NGX_HTTP_SESSION_PAGE_SIZE];
 
-    static size_t  room = NGX_HTTP_SESSION_PAGE_SIZE;
+    *len = text_template_render(template, values, page, sizeof(page));
 
-    size = room;
-
-    for ( ;; ) {
-        p = ngx_pnalloc(r->pool, size);
-        if (p == NULL) {
-            return NULL;
-        }
-
-        *len = text_template_render(template, values, p, size);
-
-        if (*len <= size) {
-            return p;
-        }
-
-        size = *len;
-        room = ngx_min(size, NGX_HTTP_SESSION_PAGE_SIZE_MAX);
+    p = ngx_pnalloc(r->pool, *len);
+    if (p == NULL) {
+        return NULL;
     }
+
+    if (*len <= sizeof(page)) {
+        ngx_memcpy(p, page, *len);
+
+    } else {
+        (void) text_template_render(template, values, p, *len);
+    }
+
+    return p;
 }
