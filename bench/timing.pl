@@ -400,6 +400,7 @@ sub line {
 
     return sprintf "| %s%s | %s | %s, %s | %.2f | %.0f %% | %.2f | %s |\n",
         $found->{title}, $control, $found->{measure},
-        map({ sprintf '%.2f', $_ / 1000 } @$w{qw(one other)}), @$w{qw(t part shows)},
+        map({ sprintf '%.2f', $_ / 1000 } @$w{qw(one other)}),
+        @$w{qw(t part shows)},
         told_apart($w) ? 'told apart' : 'not told apart';
 }
