@@ -5,6 +5,7 @@
 
 
 static void store_cache_follow(store_cache_t *cache, MDB_txn *txn, MDB_dbi db);
+static int store_cache_rows(store_cache_t *cache, MDB_txn *txn, MDB_dbi db);
 static int store_cache_read(store_cache_t *cache, MDB_cursor *cursor);
 static int store_cache_row(store_cache_t *cache, const MDB_val *key,
     const MDB_val *value);
@@ -151,15 +152,12 @@ store_cache_fill(store_t *store, MDB_txn *txn,
 static void
 store_cache_follow(store_cache_t *cache, MDB_txn *txn, MDB_dbi db)
 {
-    int          rc;
-    MDB_cursor  *cursor;
+    int  rc;
 
-    rc = mdb_txn_id(txn) > cache->txn && cache->seq
-         ? mdb_cursor_open(txn, db, &cursor) : STORE_CONFLICT;
+    rc = STORE_CONFLICT;
 
-    if (rc == 0) {
-        rc = store_cache_read(cache, cursor);
-        mdb_cursor_close(cursor);
+    if (mdb_txn_id(txn) > cache->txn && cache->seq) {
+        rc = store_cache_rows(cache, txn, db);
     }
 
     if (rc != STORE_OK) {
@@ -171,6 +169,25 @@ store_cache_follow(store_cache_t *cache, MDB_txn *txn, MDB_dbi db)
     }
 
     cache->txn = mdb_txn_id(txn);
+}
+
+
+static int
+store_cache_rows(store_cache_t *cache, MDB_txn *txn, MDB_dbi db)
+{
+    int          rc;
+    MDB_cursor  *cursor;
+
+    rc = mdb_cursor_open(txn, db, &cursor);
+    if (rc != 0) {
+        return rc;
+    }
+
+    rc = store_cache_read(cache, cursor);
+
+    mdb_cursor_close(cursor);
+
+    return rc;
 }
 
 

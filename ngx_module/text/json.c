@@ -174,25 +174,28 @@ text_json_name(text_json_t *json, const char *name)
     comma = json->comma ? 1 : 0;
     json->comma = 1;
 
-    if (name != NULL) {
-        span.data = (const uint8_t *) name;
-        span.len = strlen(name);
+    if (name == NULL) {
 
-        if (text_plain(span) == span.len
-            && text_json_copy(json, comma, span, 1))
-        {
-            return;
+        if (comma) {
+            text_json_bytes(json, text_span(","));
         }
+
+        return;
+    }
+
+    span.data = (const uint8_t *) name;
+    span.len = strlen(name);
+
+    if (text_plain(span) == span.len && text_json_copy(json, comma, span, 1)) {
+        return;
     }
 
     if (comma) {
         text_json_bytes(json, text_span(","));
     }
 
-    if (name != NULL) {
-        text_json_quoted(json, span);
-        text_json_bytes(json, text_span(":"));
-    }
+    text_json_quoted(json, span);
+    text_json_bytes(json, text_span(":"));
 }
 
 
