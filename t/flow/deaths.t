@@ -208,7 +208,12 @@ sub kill_master {
             or fail('workers without a master change nothing');
     }
 
+    # nobody listens between the two either
+
+    my $from = Session::Model::now();
+
     $m->fault('stop', sub { kill KILL => @workers; gone(@workers) });
     $m->fault('start', sub { start(); whole() });
+    $m->note('fault', $from, Session::Model::now(), 'down');
     $dead{master}++;
 }

@@ -101,7 +101,10 @@ sub withdraw {
 
     if ($point) {
         $self->put(0, 0);
-        return;
+
+        # somebody may have come between the two
+
+        return $self->taken;
     }
 
     return Session::Wire::wait_until(sub { $self->taken }, 10);
