@@ -226,12 +226,3 @@ text_time_both(int64_t seconds, uint8_t human[TEXT_TIME_CHARS],
     memcpy(human + TEXT_TIME_CHARS - 4, " UTC", 4);
     human[10] = ' ';
 }
-
-
-void
-text_time_human(int64_t seconds, uint8_t out[TEXT_TIME_CHARS])
-{
-    uint8_t  iso[TEXT_TIME_CHARS];
-
-    text_time_both(seconds, out, iso);
-}

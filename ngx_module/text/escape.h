@@ -19,9 +19,7 @@ size_t text_escape_query(text_span_t in, uint8_t *out, size_t capacity);
 /* "2026-01-02 03:04 UTC", and the machine's form "2026-01-02T03:04:05Z";
  * years 0 to 9999, others are clamped.  Always as long as that. */
 #define TEXT_TIME_CHARS  20
-void text_time_human(int64_t seconds, uint8_t out[TEXT_TIME_CHARS]);
 void text_time_iso(int64_t seconds, uint8_t out[TEXT_TIME_CHARS]);
-/* Both, at the price of one. */
 void text_time_both(int64_t seconds, uint8_t human[TEXT_TIME_CHARS],
     uint8_t iso[TEXT_TIME_CHARS]);
 

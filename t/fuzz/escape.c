@@ -123,8 +123,7 @@ check_time(int64_t seconds)
     t = seconds < -62167219200 ? -62167219200
         : seconds > 253402300799 ? 253402300799 : seconds;
     fuzz_check(gmtime_r(&t, &tm) != NULL);
-    (void) text_time_iso(seconds, iso);
-    (void) text_time_human(seconds, human);
+    text_time_both(seconds, human, iso);
 
     (void) snprintf(text, sizeof(text), "%04d", tm.tm_year + 1900);
     (void) strftime(text + 4, 20, "-%m-%dT%H:%M:%SZ", &tm);

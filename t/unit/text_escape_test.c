@@ -305,6 +305,7 @@ test_time(void **state)
 {
     size_t       i;
     bytes_t      out;
+    uint8_t      iso[TEXT_TIME_CHARS];
     text_span_t  got;
 
     static const struct {
@@ -341,7 +342,8 @@ test_time(void **state)
         text_time_iso(cases[i].seconds, out.data);
         bytes_assert(got, cases[i].iso, "iso");
 
-        text_time_human(cases[i].seconds, out.data);
+        text_time_both(cases[i].seconds, out.data, iso);
+        assert_memory_equal(iso, cases[i].iso, TEXT_TIME_CHARS);
         bytes_assert(got, cases[i].human, "human");
     }
 
