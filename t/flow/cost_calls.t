@@ -20,10 +20,14 @@ use Session::Log qw(slurp);
 use Session::SignIn qw(compiled);
 use Test::More;
 
+# What is counted here is libc's malloc, which these replace.
+
 plan skip_all => 'sanitizers and valgrind have a malloc of their own'
     if $ENV{TEST_NGINX_LD_PRELOAD} || $ENV{TEST_NGINX_USE_VALGRIND};
 
 my $refused = `strace -o /dev/null true 2>&1`;
+
+# Containers may forbid ptrace(), without which strace sees no call.
 
 plan skip_all => "nothing can be traced here: $refused" if $?;
 

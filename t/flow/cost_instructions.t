@@ -23,6 +23,8 @@ use Session::Log qw(slurp);
 use Session::SignIn qw(compiled);
 use Test::More;
 
+# callgrind is a valgrind of its own.
+
 plan skip_all => 'valgrind takes no sanitizers and no other valgrind'
     if $ENV{TEST_NGINX_LD_PRELOAD} || $ENV{TEST_NGINX_USE_VALGRIND};
 
@@ -36,6 +38,8 @@ my %made = made();
 my @other = grep {
     ($list->row($_) // ['none'])->[0] ne $made{$_}
 } sort keys %made;
+
+# Another compiler or library makes other instructions of the same source.
 
 plan skip_all => 'SKIPPED: t/cost/instructions was made with other versions: '
     . join(', ', map {

@@ -33,6 +33,8 @@ my %bound = (header => 12 << 10, body => 16 << 10, http2 => 96 << 10);
 # the ends of all connections, and files that answers by HTTP/2 are read from
 my $open = int(1.3 * $count) + 300;
 
+# Clients and server are many descriptors, and only root may raise the limit.
+
 plan skip_all => "no $open descriptors: limit of open files"
     if !may_open($open);
 

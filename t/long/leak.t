@@ -18,6 +18,8 @@ use Session::Usage qw(memory private_dirty descriptors sanitized);
 use Test::More;
 use Time::HiRes qw(time);
 
+# ASan puts what is freed aside, so that memory grows without a leak.
+
 plan sanitized() ? (skip_all => 'sanitizers keep what is freed') : 'no_plan';
 
 my $count = $ENV{TEST_NGINX_LEAKS} // 100000;
