@@ -19,7 +19,7 @@ use HTTP::Tiny;
 use IO::Socket::INET;
 use MIME::Base64 qw(encode_base64url);
 use POSIX qw(WNOHANG);
-use Time::HiRes qw(sleep time);
+use Session::Wire ();
 
 $| = 1;
 
@@ -102,20 +102,20 @@ sub with_peer {
 
 sub ready {
     my ($peer, $dir, $data, $url) = @_;
-    my $end = time + 90;
     my @tokens;
 
-    while (time < $end && waitpid($group, WNOHANG) == 0) {
+    my $state = Session::Wire::wait_until(sub {
+        return 'ended' if waitpid($group, WNOHANG) != 0;
+
         if (!@tokens) {
             @tokens = split /\n/, `$peer tokens $dir $data->{dir}`;
-            return if $? || !@tokens;
+            return 'without tokens' if $? || !@tokens;
         }
 
-        return @tokens if ask($url, $tokens[0])->{status} == 200;
-        sleep 0.1;
-    }
+        return ask($url, $tokens[0])->{status} == 200 && 'ready';
+    }, 90);
 
-    return;
+    return ($state // '') eq 'ready' ? @tokens : ();
 }
 
 
@@ -211,11 +211,11 @@ sub ask {
 sub end_peer {
     kill TERM => -$group;
 
-    my $end = time + 15;
+    my $gone = Session::Wire::wait_until(sub {
+        waitpid $group, WNOHANG;
 
-    waitpid($group, WNOHANG), sleep 0.05 while kill(0, -$group) && time < $end;
-
-    my $gone = !kill(0, -$group);
+        return !kill 0, -$group;
+    }, 15);
 
     kill KILL => -$group if !$gone;
     undef $group;
