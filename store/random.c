@@ -109,16 +109,26 @@ store_random_draw(store_random_t *rng, void *buf, size_t n)
 }
 
 
-/* The advice is repeated because a child begins with nothing but zeroes. */
+/*
+ * The advice is given once in each process, as a child begins with nothing but
+ * zeroes: it waits for the memory map, which a thread that hashes a password
+ * has for itself for milliseconds.
+ */
 static int
 store_random_fill(store_random_t *rng)
 {
-    int  rc;
+    int    rc;
+    pid_t  pid;
 
+    pid = getpid();
     rng->left = 0;
-    rng->pid = getpid();
-    rng->wiped_on_fork = madvise(rng, sizeof(store_random_t), MADV_WIPEONFORK)
-                         == 0;
+
+    if (rng->pid != pid) {
+        rng->pid = pid;
+        rng->wiped_on_fork = madvise(rng, sizeof(store_random_t),
+                                     MADV_WIPEONFORK)
+                             == 0;
+    }
 
     rc = store_random(rng->data, STORE_RANDOM_BUFFER);
 

@@ -24,6 +24,7 @@ static unsigned  random_calls;
 /* The two ways to notice a fork, each without the other. */
 static int       same_pid;
 static int       no_wipe_on_fork;
+static unsigned  advices;
 
 
 ssize_t
@@ -60,6 +61,10 @@ getpid(void)
 int
 madvise(void *p, size_t n, int advice)
 {
+    if (advice == MADV_WIPEONFORK) {
+        advices++;
+    }
+
     if (no_wipe_on_fork && advice == MADV_WIPEONFORK) {
         errno = EINVAL;
         return -1;
@@ -147,6 +152,7 @@ draw_buffers(void)
     store_random_t  *rng;
 
     random_calls = 0;
+    advices = 0;
 
     assert_int_equal(store_random_create(&rng), STORE_OK);
     assert_int_equal(random_calls, 0);
@@ -162,6 +168,9 @@ draw_buffers(void)
 
     assert_int_equal(store_random_draw(rng, b, 16), STORE_OK);
     assert_int_equal(random_calls, 2);
+
+    /* it would wait for other threads that map memory */
+    assert_int_equal(advices, 1);
 }
 
 
