@@ -11,11 +11,31 @@
 #endif
 
 
-#define NGX_HTTP_SESSION_HASH_NICE  10
+#define NGX_HTTP_SESSION_HASH_NICE           10
+#define NGX_HTTP_SESSION_HASH_SLICE          100000000      /* ns, the most */
 
 
 static void ngx_http_session_hash_thread(void *data, ngx_log_t *log);
 static void ngx_http_session_hash_nice(void);
+
+
+#if (NGX_LINUX)
+
+#define NGX_HTTP_SESSION_HASH_KEEP_POLICY    0x08
+
+/* As sched_setattr(2) has it in its first version; libcs before 2.41 do not. */
+typedef struct {
+    uint32_t  size;
+    uint32_t  policy;
+    uint64_t  flags;
+    int32_t   nice;
+    uint32_t  priority;
+    uint64_t  runtime;
+    uint64_t  deadline;
+    uint64_t  period;
+} ngx_http_session_hash_sched_t;
+
+#endif
 
 
 ngx_http_session_hash_job_t *
@@ -101,9 +121,14 @@ ngx_http_session_hash_thread(void *data, ngx_log_t *log)
 
 
 /*
- * Linux has priorities per thread; elsewhere this would be the process.  That
- * it is done is not remembered in a variable of the thread: glibc allocates
- * these when they are first used, and aborts where there is no memory.
+ * Linux has priorities per thread; elsewhere this would be the process.  A long
+ * slice is what lets others in at once: since Linux 6.12 whoever wakes up with
+ * a shorter one need not wait for the end of ours, nor for a tick of the clock.
+ * Older kernels leave it unread.
+ *
+ * That it is done is not remembered in a variable of the thread: glibc
+ * allocates these when they are first used, and aborts where there is no
+ * memory.
  */
 
 static void
@@ -111,8 +136,19 @@ ngx_http_session_hash_nice(void)
 {
 #if (NGX_LINUX)
 
-    (void) setpriority(PRIO_PROCESS, (id_t) syscall(SYS_gettid),
-                       NGX_HTTP_SESSION_HASH_NICE);
+    ngx_http_session_hash_sched_t  sched;
+
+    ngx_memzero(&sched, sizeof(ngx_http_session_hash_sched_t));
+
+    sched.size = sizeof(ngx_http_session_hash_sched_t);
+    sched.flags = NGX_HTTP_SESSION_HASH_KEEP_POLICY;
+    sched.nice = NGX_HTTP_SESSION_HASH_NICE;
+    sched.runtime = NGX_HTTP_SESSION_HASH_SLICE;
+
+    if (syscall(SYS_sched_setattr, 0, &sched, 0) == -1) {
+        (void) setpriority(PRIO_PROCESS, (id_t) syscall(SYS_gettid),
+                           NGX_HTTP_SESSION_HASH_NICE);
+    }
 
 #endif
 }

@@ -5,6 +5,7 @@ use strict;
 use warnings;
 
 use lib 't/lib';
+use POSIX ();
 use Session::Flow;
 use Session::Log qw(slurp);
 use Session::SignIn;
@@ -62,6 +63,29 @@ sub priorities {
     }
 
     return \%nice;
+}
+
+
+# The slice of a thread in ns, as sched_getattr(2) has it; 0 before Linux 6.12.
+
+my $sched_getattr = (POSIX::uname)[4] eq 'x86_64' ? 315 : 275;
+
+sub slice {
+    my ($tid) = @_;
+    my $attr = "\0" x 48;
+
+    return 0 if syscall($sched_getattr, $tid + 0, $attr, 48, 0) != 0;
+    return (unpack 'L2 Q l L Q3', $attr)[5];
+}
+
+
+# Of the threads of a worker, those at that nice.
+
+sub threads_at {
+    my ($pid, $nice) = @_;
+
+    return grep { $_ != $pid && getpriority(0, $_) == $nice }
+           map { m{(\d+)\z} } glob "/proc/$pid/task/*";
 }
 
 
@@ -133,6 +157,15 @@ $t->run;
     my $nice = priorities($pid);
 
     is $nice->{10}, 1, 'a pool of its own is nice';
+
+    SKIP: {
+        skip 'this kernel has no slices', 2 if !slice($pid);
+
+        is slice($_), 100_000_000, 'and lets others in'
+            for threads_at($pid, 10);
+        cmp_ok slice($pid), '<', 100_000_000, 'the event loop above all';
+    }
+
     is $nice->{ getpriority(0, 0) }, 32, 'the default pool is not';
     is sign_in($t->client, 'alice')->code, 303, 'all is well after it';
 
