@@ -1,6 +1,8 @@
 # A hundred thousand requests of each kind on one connection to one worker, as
 # many as TEST_NGINX_LEAKS says: what the worker has allocated is the same
-# before and after, and so are its descriptors.
+# before and after, and so are its descriptors.  Those who sign in and out are
+# sixteen at a time, their hashes cost nothing (t/tools/cheap_hash.c), and their
+# store is in memory where there is room, so that there can be as many of them.
 #
 # nginx itself keeps a link in the pool of a connection now and then, for a
 # header that is large or that begins in one buffer and ends in the next.  How
@@ -11,12 +13,12 @@ use strict;
 use warnings;
 
 use lib 't/lib';
-use List::Util qw(max min);
+use List::Util qw(min);
 use Session::Flow;
 use Session::SignIn;
 use Session::Usage qw(memory private_dirty descriptors sanitized);
 use Test::More;
-use Time::HiRes qw(time);
+use Time::HiRes qw(sleep time);
 
 # ASan puts what is freed aside, so that memory grows without a leak.
 
@@ -27,9 +29,6 @@ my $count = $ENV{TEST_NGINX_LEAKS} // 100000;
 # that go out in one piece
 my $batch = 50;
 
-# A sign-in takes as long as hundreds of other requests.
-my $sign_ins = max(20, int $count / 100);
-
 # The least that malloc() takes is 32 bytes, so a block in thirty requests
 # shows; whatever stays in the pool of the connection, which nginx keeps for as
 # long as there are requests, shows as well.  Pages come four kilobytes at a
@@ -37,9 +36,14 @@ my $sign_ins = max(20, int $count / 100);
 my $slope = 1;
 my $noise = 128 << 10;
 
-# A sign-in and its end are two transactions, a hash and two threads: from one
-# of their blocks on it shows.
-my $sign_in_slope = 256;
+# A commit has pages of its own, as many as the sign-ins of its batch want, and
+# each thread that has had one keeps some of them.
+my $commits = 512 << 10;
+
+# Browsers that sign in and out, and what the store keeps of one time: a record,
+# two rows of the feed and two events.
+my $browsers = 16;
+my $kept = 4096;
 
 my $plain = Session::Flow->new(bare => 'nginx', level => 'warn');
 my $upstream = $plain->port(8081);
@@ -84,14 +88,15 @@ http {
 END
 $plain->run;
 
-my $t = Session::Flow->new(users => ['alice', 'bob'], level => 'warn');
+my $cheap = compiled($plain, 'cheap_hash');
+my $t = in_memory();
 my $cookie = $Session::World::cookie;
 
 $t->write_file('html/private', "secret\n");
 $t->write_file_expand('nginx.conf', configuration(
     http => <<"HTTP", server => <<"SERVER"));
     $limits
-    session_hash memory=8m passes=5 concurrent=2 queue=8 timeout=60s;
+    session_hash memory=8m passes=5 concurrent=2 queue=64 timeout=60s;
     session_throttle account=10000r/15m address=10000r/15m;
 HTTP
     location = /dashboard { session_page dashboard; }
@@ -102,7 +107,13 @@ HTTP
         proxy_set_header X-Session-User \$session_user;
     }
 SERVER
-$t->run;
+
+{
+    local $ENV{TEST_NGINX_LD_PRELOAD} = join ':',
+        grep { defined && length } $ENV{TEST_NGINX_LD_PRELOAD}, $cheap;
+
+    $t->run;
+}
 
 my $token = $t->session('alice')->{token};
 my @us = (Cookie => "$cookie=$token");
@@ -146,12 +157,17 @@ for (@kinds) {
         "$name: answered by both";
 }
 
+my @browsers = map { $t->client } 1 .. $browsers;
+my @forms = map { attempts($_) } @browsers;
+
+$_->open for @browsers;
+
 # each thread of the pool has a turn
-sign_in_and_out($c) for 1 .. 64;
+is join("\n", sign_in_and_out(500)), '', 'sign-ins before they count';
 
 my ($worker) = $t->workers;
 my ($other) = $plain->workers;
-my $descriptors = descriptors($worker);
+my $descriptors = least();
 
 for (@kinds) {
     my ($name, $code, $path, @requests) = @$_;
@@ -159,18 +175,39 @@ for (@kinds) {
         ask($there, $_[0], $code, elsewhere($path, @requests)) });
 
     is join("\n", @wrong), '', "$name: $count elsewhere";
-    grows($name, $count, $slope, $control,
+    grows($name, $noise, $control,
           sub { ask($c, $_[0], $code, @requests) });
 }
 
-grows('sign-in and sign-out', $sign_ins, $sign_in_slope, 0,
-      sub { return grep { $_ } map { sign_in_and_out($c) } 1 .. $_[0] });
+grows('sign-in and sign-out', $commits, 0, \&sign_in_and_out);
 
-is descriptors($worker), $descriptors, 'as many descriptors as before';
-$_->close for $c, $there;
+is least(), $descriptors, 'as many descriptors as before';
+$_->close for $c, $there, @browsers;
 
 $plain->done;
 $t->done;
+
+
+# A store in memory commits at once; there must be room for what it keeps.
+
+sub in_memory {
+    my ($free) = `df --output=avail -B1 /dev/shm 2> /dev/null` =~ /(\d+)\s*\z/;
+
+    local $ENV{LD_PRELOAD} = $cheap;
+    local $ENV{TMPDIR} = $ENV{TMPDIR};
+
+    $ENV{TMPDIR} = '/dev/shm'
+        if -w '/dev/shm' && defined $free && $free > $kept * $count + (1 << 30);
+
+    return Session::Flow->new(users => ['alice', 'bob'], level => 'warn');
+}
+
+
+# Of descriptors: one may be a file that is being read at the moment.
+
+sub least {
+    return min map { sleep 0.05; descriptors($worker) } 1 .. 20;
+}
 
 
 # The same request for a path that is as long.
@@ -197,17 +234,17 @@ sub growth {
 
 
 sub grows {
-    my ($what, $n, $slope, $control, $do) = @_;
+    my ($what, $noise, $control, $do) = @_;
     my $dirty = private_dirty($worker);
     my $start = time;
-    my ($grown, @wrong) = growth($worker, $n, $do);
+    my ($grown, @wrong) = growth($worker, $count, $do);
 
-    is join("\n", @wrong), '', "$what: $n are answered rightly";
-    cmp_ok $grown - $control, '<=', $slope * $n + $noise,
+    is join("\n", @wrong), '', "$what: $count are answered rightly";
+    cmp_ok $grown - $control, '<=', $slope * $count + $noise,
         'and leave no memory behind';
     diag sprintf '%s: %d in %d s, %+d KiB, elsewhere %+d KiB: %+.2f bytes '
-        . 'each; private and written %+d KiB', $what, $n, time - $start,
-        $grown / 1024, $control / 1024, ($grown - $control) / $n,
+        . 'each; private and written %+d KiB', $what, $count, time - $start,
+        $grown / 1024, $control / 1024, ($grown - $control) / $count,
         (private_dirty($worker) - $dirty) / 1024;
 }
 
@@ -236,11 +273,11 @@ sub ask {
 }
 
 
-# Not with $c->receive: cookies that come are of no use here.  '' or what was
-# wrong with one of so many answers.
+# Not with $c->receive, which keeps all cookies.  '' or what was wrong with one
+# of so many answers; the last one's head for those who want it.
 
 sub receive {
-    my ($c, $n, $code) = @_;
+    my ($c, $n, $code, $last) = @_;
     my $at = 0;
 
     while ($n) {
@@ -255,6 +292,7 @@ sub receive {
                 if !defined $long || $got !~ $code;
 
             if (length $c->{in} >= $end + 4 + $long) {
+                $$last = $head if $last;
                 $at = $end + 4 + $long;
                 $n--;
                 next;
@@ -276,23 +314,61 @@ sub receive {
 }
 
 
-# '' or what was wrong.
+# What a browser sends to sign in.
+
+sub attempts {
+    my ($browser) = @_;
+
+    return $browser->format('POST', '/sign_in', @json,
+        'Content-Type' => 'application/x-www-form-urlencoded',
+        'Sec-Fetch-Site' => 'same-origin',
+        body => Session::Client::encode_form(
+            { login => 'bob', password => $Session::World::password }));
+}
+
+
+# So many times, all browsers at once: what was wrong.
 
 sub sign_in_and_out {
-    my ($c) = @_;
-    my $form = Session::Client::encode_form(
-        { login => 'bob', password => $Session::World::password });
+    my ($n) = @_;
 
-    $c->{jar} = {};
+    for (my $done = 0; $done < $n; $done += @browsers) {
+        my @now = 0 .. min($#browsers, $n - $done - 1);
 
-    my $r = $c->post('/sign_in', $form, @json,
-                     'Sec-Fetch-Site' => 'same-origin');
+        $browsers[$_]->send($forms[$_]) or return 'closed' for @now;
 
-    return 'sign-in: ' . ($r ? $r->code : 'none') if !$r || $r->code != 200;
+        for (@now) {
+            my $wrong = signed_in($browsers[$_]);
 
-    $r = $c->request('DELETE', '/sign_out', @json,
-                     'Sec-Fetch-Site' => 'same-origin');
+            return $wrong if $wrong ne '';
+        }
 
-    return 'sign-out: ' . ($r ? $r->code : 'none') if !$r || $r->code != 200;
+        for (@now) {
+            my $wrong = receive($browsers[$_], 1, qr/\A200\z/);
+
+            return "sign-out: $wrong" if $wrong ne '';
+        }
+    }
+
+    return;
+}
+
+
+# Takes the answer to a sign-in and sends the sign-out: '' or what was wrong.
+
+sub signed_in {
+    my ($browser) = @_;
+    my $head = '';
+    my $wrong = receive($browser, 1, qr/\A200\z/, \$head);
+
+    return "sign-in: $wrong" if $wrong ne '';
+
+    $head =~ /^Set-Cookie: \Q$cookie\E=([^;]{72});/m
+        or return "sign-in: no cookie in \"$head\"";
+
+    $browser->send($browser->format('DELETE', '/sign_out', @json,
+        'Sec-Fetch-Site' => 'same-origin', Cookie => "$cookie=$1"))
+        or return 'closed';
+
     return '';
 }
