@@ -9,7 +9,7 @@ use warnings;
 
 use lib 't/lib';
 use Errno qw(EAGAIN EINTR EWOULDBLOCK);
-use List::Util qw(max);
+use List::Util qw(max min);
 use Session::Flow;
 use Session::Http2 qw(bytes_of fields preface HEADERS DATA END_STREAM
                       END_HEADERS);
@@ -50,6 +50,7 @@ my %session = map { $_ => $t->session($_)->{token} } qw(alice bob);
 my $post = post();
 my $times = $t->dir . '/times';
 my (%visitor, @slow, @full, $turn, $worker, $idle, $descriptors);
+my $byte = 0;
 
 used_once();
 
@@ -59,7 +60,7 @@ my @phase = ([idle => time]);
 sleep max(1, $hold / 4);
 
 for my $round (1 .. $rounds) {
-    push @phase, [slow => time];
+    push @phase, [connecting => time];
 
     # on a machine that is busy it takes longer than they have
     for (1 .. 4) {
@@ -134,14 +135,18 @@ sub used_once {
 sub all_connected {
     my $start = $turn = time;
 
-    @slow = map { slow($_) } 0 .. $count - 1;
-    is sign_in($t->client, 'alice')->code, 303, 'one signs in beside them';
+    push @slow, slow($_) for 0 .. $count - 1;
 
-    for (my $connected = time; time < $connected + $hold; sleep 0.02) {
+    my $took = time - $start;
+
+    is sign_in($t->client, 'alice')->code, 303, 'one signs in beside them';
+    push @phase, [slow => time];
+
+    for (my $connected = time; time < $connected + $hold; sleep 0.005) {
         trickle();
     }
 
-    return time - $start;
+    return $took + $hold;
 }
 
 
@@ -220,7 +225,7 @@ sub latencies {
         push @{ $took{ $phase ? $phase->[0] : 'idle' } }, $seconds;
     }
 
-    diag "$_: ", percentiles(@{ $took{$_} || [] }) for qw(idle slow ending);
+    diag "$_: ", percentiles(@{ $took{$_} || [] }) for qw(idle connecting slow ending);
 }
 
 
@@ -264,20 +269,25 @@ sub put {
 }
 
 
-# A byte of each, four times in the time that they have.
+# A byte of each, four times in the time that they have, one after the other.
 
 sub trickle {
-    return if time < $turn;
+    my $each = $seconds / 4 / (@slow || 1);
+    my $due = int((time - $turn) / $each);
 
-    $turn = time + $seconds / 4;
+    $turn += $due * $each;
+    put_byte($slow[$byte++ % @slow]) for 1 .. min($due, scalar @slow);
+}
 
-    for my $s (@slow) {
-        if ($s->{kind} eq 'header') {
-            put($s, 'a');
 
-        } elsif ($s->{kind} eq 'body' && length $s->{rest} > 1) {
-            put($s, substr $s->{rest}, 0, 1, '');
-        }
+sub put_byte {
+    my ($s) = @_;
+
+    if ($s->{kind} eq 'header') {
+        put($s, 'a');
+
+    } elsif ($s->{kind} eq 'body' && length $s->{rest} > 1) {
+        put($s, substr $s->{rest}, 0, 1, '');
     }
 }
 
