@@ -74,6 +74,7 @@ typedef struct {
     ngx_uint_t                      samesite;
     ngx_flag_t                      secure;
     ngx_str_t                       attributes; /* "; Path=/; HttpOnly..." */
+    ngx_str_t                       ended;      /* "; Max-Age=0; Path=/..." */
 } ngx_http_session_cookie_t;
 
 typedef struct ngx_http_session_page_set_s  ngx_http_session_page_set_t;
@@ -197,6 +198,27 @@ ngx_int_t ngx_http_session_wants_json(ngx_http_request_t *r);
  * wanted again: NGX_OK, NGX_DECLINED (no sign-in page here),
  * NGX_ERROR.  ngx_http_session_refuse.c */
 ngx_int_t ngx_http_session_sign_in_url(ngx_http_request_t *r, ngx_str_t *url);
+
+
+/* Is this the line's name?  Its case does not matter, name is lower-case. */
+static ngx_inline ngx_uint_t
+ngx_http_session_header_is(const ngx_table_elt_t *line, const char *name,
+    size_t len)
+{
+    size_t  i;
+
+    if (line->key.len != len) {
+        return 0;
+    }
+
+    for (i = 0; i < len; i++) {
+        if (ngx_tolower(line->key.data[i]) != (u_char) name[i]) {
+            return 0;
+        }
+    }
+
+    return 1;
+}
 
 
 /* Value of a request header by lower-case name, several lines: the first; no

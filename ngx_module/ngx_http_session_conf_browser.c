@@ -251,13 +251,17 @@ ngx_http_session_conf_cookie_names(ngx_conf_t *cf,
     p = ngx_sprintf(p, "%V-device", &cookie->name);
     cookie->device.len = p - cookie->device.data;
 
-    len = sizeof("; Path=/; HttpOnly; Secure; SameSite=Strict; Domain=")
+    len = sizeof("; Max-Age=0; Path=/; HttpOnly; Secure; SameSite=Strict"
+                 "; Domain=")
           + cookie->domain.len;
 
     p = ngx_pnalloc(cf->pool, len);
     if (p == NULL) {
         return NGX_ERROR;
     }
+
+    cookie->ended.data = p;
+    p = ngx_cpymem(p, "; Max-Age=0", sizeof("; Max-Age=0") - 1);
 
     cookie->attributes.data = p;
     p = ngx_sprintf(p, "; Path=/; HttpOnly%s; SameSite=%V",
@@ -268,6 +272,7 @@ ngx_http_session_conf_cookie_names(ngx_conf_t *cf,
         p = ngx_sprintf(p, "; Domain=%V", &cookie->domain);
     }
 
+    cookie->ended.len = p - cookie->ended.data;
     cookie->attributes.len = p - cookie->attributes.data;
 
     return NGX_OK;

@@ -37,6 +37,7 @@ ngx_http_session_set_cookie(ngx_http_request_t *r,
     u_char                             *p;
     time_t                              age;
     ngx_str_t                          *name, line;
+    const ngx_str_t                    *attributes;
     const ngx_http_session_cookie_t    *cookie;
     const ngx_http_session_srv_conf_t  *sscf;
 
@@ -45,8 +46,11 @@ ngx_http_session_set_cookie(ngx_http_request_t *r,
     cookie = sscf->cookie;
     name = ngx_http_session_cookie_name(cookie, which);
 
+    attributes = &cookie->attributes;
+    age = -1;                           /* as long as the browser runs */
+
     if (value->len == 0) {
-        age = 0;
+        attributes = &cookie->ended;
 
     } else if (which == NGX_HTTP_SESSION_COOKIE_SESSION) {
         age = sscf->lifetime;
@@ -54,13 +58,10 @@ ngx_http_session_set_cookie(ngx_http_request_t *r,
     } else if (which == NGX_HTTP_SESSION_COOKIE_DEVICE) {
         age = NGX_HTTP_SESSION_DEVICE_AGE;
 
-    } else {
-        /* the browser's own session */
-        age = -1;
     }
 
     len = name->len + 1 + value->len + sizeof("; Max-Age=") - 1
-          + NGX_TIME_T_LEN + cookie->attributes.len;
+          + NGX_TIME_T_LEN + attributes->len;
 
     line.data = ngx_pnalloc(r->pool, len);
     if (line.data == NULL) {
@@ -78,7 +79,7 @@ ngx_http_session_set_cookie(ngx_http_request_t *r,
         p = ngx_sprintf(p, "; Max-Age=%T", age);
     }
 
-    p = ngx_copy(p, cookie->attributes.data, cookie->attributes.len);
+    p = ngx_copy(p, attributes->data, attributes->len);
 
     line.len = p - line.data;
 

@@ -505,11 +505,7 @@ ngx_http_session_scrub_is_identity(ngx_table_elt_t *line)
 static ngx_uint_t
 ngx_http_session_scrub_is_cookie(ngx_table_elt_t *line)
 {
-    return line->key.len == sizeof("Cookie") - 1
-           && (line->key.data[0] | 0x20) == 'c'
-           && ngx_strncasecmp(line->key.data, (u_char *) "cookie",
-                              sizeof("Cookie") - 1)
-              == 0;
+    return ngx_http_session_header_is(line, "cookie", sizeof("cookie") - 1);
 }
 
 

@@ -26,11 +26,7 @@ ngx_http_session_header_in(ngx_http_request_t *r, const char *name,
 
         for (i = 0; i < part->nelts; i++) {
 
-            if (header[i].key.len != len
-                || (header[i].key.data[0] | 0x20) != (u_char) name[0]
-                || ngx_strncasecmp(header[i].key.data, (u_char *) name, len)
-                   != 0)
-            {
+            if (!ngx_http_session_header_is(&header[i], name, len)) {
                 continue;
             }
 

@@ -66,11 +66,8 @@ ngx_http_session_private_filter(ngx_http_request_t *r)
         for (i = 0; i < part->nelts; i++) {
 
             if (header[i].hash == 0
-                || header[i].key.len != sizeof("Cache-Control") - 1
-                || ngx_strncasecmp(header[i].key.data,
-                                   (u_char *) "Cache-Control",
-                                   sizeof("Cache-Control") - 1)
-                   != 0)
+                || !ngx_http_session_header_is(&header[i], "cache-control",
+                                               sizeof("cache-control") - 1))
             {
                 continue;
             }
@@ -141,10 +138,8 @@ ngx_http_session_vary_cookie(ngx_http_request_t *r)
         for (i = 0; i < part->nelts; i++) {
 
             if (header[i].hash == 0
-                || header[i].key.len != sizeof("Vary") - 1
-                || ngx_strncasecmp(header[i].key.data, (u_char *) "Vary",
-                                   sizeof("Vary") - 1)
-                   != 0)
+                || !ngx_http_session_header_is(&header[i], "vary",
+                                               sizeof("vary") - 1))
             {
                 continue;
             }

@@ -28,6 +28,8 @@ static ngx_int_t ngx_http_session_unauthorized(ngx_http_request_t *r,
 static void ngx_http_session_unauthorized_json(text_json_t *json, void *data);
 static ngx_int_t ngx_http_session_has_error_page(ngx_http_request_t *r,
     ngx_int_t status);
+static ngx_int_t ngx_http_session_accepts(ngx_http_request_t *r,
+    text_accept_t kind, u_char letter);
 static ngx_str_t *ngx_http_session_sign_in_base(ngx_http_request_t *r);
 static ngx_int_t ngx_http_session_return_to(ngx_http_request_t *r,
     ngx_int_t absolute, ngx_str_t *target);
@@ -279,17 +281,25 @@ ngx_http_session_is_navigation(ngx_http_request_t *r)
         return 0;
     }
 
-    if (ngx_http_session_header_in(r, "accept", &value, NULL) != NGX_OK) {
-        return 0;
-    }
-
-    return text_accept((text_span_t) { value.data, value.len })
-           == TEXT_ACCEPT_HTML;
+    return ngx_http_session_accepts(r, TEXT_ACCEPT_HTML, 'h');
 }
 
 
 ngx_int_t
 ngx_http_session_wants_json(ngx_http_request_t *r)
+{
+    return ngx_http_session_accepts(r, TEXT_ACCEPT_JSON, 'j');
+}
+
+
+/*
+ * Each type of the kind has this letter in its name.  A browser's long list
+ * has no JSON in it, and that of a script no HTML, so it need not be parsed.
+ */
+
+static ngx_int_t
+ngx_http_session_accepts(ngx_http_request_t *r, text_accept_t kind,
+    u_char letter)
 {
     ngx_str_t  value;
 
@@ -297,16 +307,13 @@ ngx_http_session_wants_json(ngx_http_request_t *r)
         return 0;
     }
 
-    /* a browser's long list has no JSON in it, so it need not be parsed */
-
-    if (memchr(value.data, 'j', value.len) == NULL
-        && memchr(value.data, 'J', value.len) == NULL)
+    if (memchr(value.data, letter, value.len) == NULL
+        && memchr(value.data, ngx_toupper(letter), value.len) == NULL)
     {
         return 0;
     }
 
-    return text_accept((text_span_t) { value.data, value.len })
-           == TEXT_ACCEPT_JSON;
+    return text_accept((text_span_t) { value.data, value.len }) == kind;
 }
 
 

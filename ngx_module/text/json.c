@@ -186,7 +186,7 @@ text_json_name(text_json_t *json, const char *name)
     span.data = (const uint8_t *) name;
     span.len = strlen(name);
 
-    if (text_plain(span) == span.len && text_json_copy(json, comma, span, 1)) {
+    if (text_json_copy(json, comma, span, 1)) {
         return;
     }
 
@@ -194,8 +194,9 @@ text_json_name(text_json_t *json, const char *name)
         text_json_bytes(json, text_span(","));
     }
 
-    text_json_quoted(json, span);
-    text_json_bytes(json, text_span(":"));
+    text_json_bytes(json, text_span("\""));
+    text_json_bytes(json, span);
+    text_json_bytes(json, text_span("\":"));
 }
 
 

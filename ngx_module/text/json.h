@@ -21,7 +21,8 @@ typedef struct {
 
 
 void text_json_init(text_json_t *json, uint8_t *data, size_t capacity);
-/* name may be NULL inside arrays and at the top */
+/* name is a literal of letters, digits and '_', which goes out as it is; NULL
+ * inside arrays and at the top */
 void text_json_object(text_json_t *json, const char *name);
 void text_json_object_end(text_json_t *json);
 void text_json_array(text_json_t *json, const char *name);

@@ -350,7 +350,7 @@ write_value(text_json_t *json, const char *name, uint64_t *seed,
     bytes_t  value;
     int64_t  n;
 
-    static const char *const  names[] = { "a", "", "x\"y", "<\n>" };
+    static const char *const  names[] = { "a", "", "x_y", "Z9" };
 
     if (name != NULL) {
         note_text(notes, 'n', name, strlen(name));
