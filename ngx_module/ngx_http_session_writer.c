@@ -487,10 +487,17 @@ static ngx_uint_t
 ngx_http_session_writer_undo(ngx_http_session_writer_t *w,
     ngx_http_session_op_t *op)
 {
-    if (op->undo && op->outcome == NGX_HTTP_SESSION_OP_FAILED
-        && !ngx_exiting && !w->exited)
-    {
-        op->undo--;
+    if (op->undo && op->outcome == NGX_HTTP_SESSION_OP_FAILED) {
+
+        op->undo = (ngx_exiting || w->exited) ? 0 : op->undo - 1;
+
+        if (op->undo == 0) {
+            ngx_log_error(NGX_LOG_ERR, w->log, 0,
+                          "session: a sign-in that was not answered cannot be "
+                          "undone: its session stays until it expires");
+            return 0;
+        }
+
         op->droppable = 1;
 
         ngx_http_session_queue_push(&w->queue, op);
