@@ -225,7 +225,8 @@ sub latencies {
         push @{ $took{ $phase ? $phase->[0] : 'idle' } }, $seconds;
     }
 
-    diag "$_: ", percentiles(@{ $took{$_} || [] }) for qw(idle connecting slow ending);
+    diag "$_: ", percentiles(@{ $took{$_} || [] })
+        for qw(idle connecting slow ending);
 }
 
 
