@@ -11,12 +11,20 @@
 #include "ngx_http_session_store_worker.h"
 
 
+typedef struct {
+    ngx_pool_t                       *pool;
+    const store_realm_t              *realm;
+    const ngx_http_session_record_t  *own;
+    time_t                            now;
+    ngx_array_t                      *records;
+} ngx_http_session_list_t;
+
+
 static ngx_http_session_status_e ngx_http_session_store_status(int rc);
 static ngx_http_session_record_t *ngx_http_session_store_record(
     ngx_pool_t *pool, const store_session_t *session);
-static ngx_int_t ngx_http_session_store_live(ngx_pool_t *pool,
-    ngx_uint_t realm, const uint8_t key[STORE_KEY_BYTES], time_t now,
-    const ngx_http_session_record_t **record);
+static int ngx_http_session_store_listed(const store_session_t *session,
+    void *data);
 static ngx_http_session_record_t *ngx_http_session_store_trace(
     ngx_pool_t *pool, const uint8_t key[STORE_KEY_BYTES]);
 static u_char *ngx_http_session_store_text(ngx_str_t *str, u_char *p,
@@ -238,13 +246,9 @@ ngx_int_t
 ngx_http_session_store_sessions(ngx_pool_t *pool, ngx_uint_t realm,
     const ngx_http_session_record_t *own, time_t now, ngx_array_t *records)
 {
-    int                               rc;
-    size_t                            i, n;
-    uint8_t                           keys[STORE_USER_SESSIONS_MAX]
-                                          [STORE_KEY_BYTES];
-    ngx_http_session_record_t        *slot;
-    ngx_http_session_worker_t        *worker;
-    const ngx_http_session_record_t  *record;
+    int                         rc;
+    ngx_http_session_list_t     list;
+    ngx_http_session_worker_t  *worker;
 
     worker = ngx_http_session_worker;
 
@@ -252,80 +256,62 @@ ngx_http_session_store_sessions(ngx_pool_t *pool, ngx_uint_t realm,
         return NGX_ERROR;
     }
 
-    rc = store_session_keys(worker->store, own->user, keys, &n);
+    list.pool = pool;
+    list.realm = &worker->realms[realm];
+    list.own = own;
+    list.now = now;
+    list.records = records;
 
-    if (rc != STORE_OK) {
-        ngx_http_session_store_failed("list sessions", rc);
-        return NGX_ERROR;
-    }
-
-    for (i = 0; i < n; i++) {
-
-        record = own;
-
-        if (ngx_memcmp(keys[i], own->key, STORE_KEY_BYTES) != 0) {
-
-            switch (ngx_http_session_store_live(pool, realm, keys[i], now,
-                                                &record))
-            {
-            case NGX_OK:
-                break;
-
-            case NGX_DECLINED:
-                continue;
-
-            default: /* NGX_ERROR */
-                return NGX_ERROR;
-            }
-        }
-
-        slot = ngx_array_push(records);
-        if (slot == NULL) {
-            return NGX_ERROR;
-        }
-
-        *slot = *record;
-    }
-
-    return NGX_OK;
-}
-
-
-/* NGX_DECLINED: it has ended, or its record is damaged, which hides this one
- * session only. */
-
-static ngx_int_t
-ngx_http_session_store_live(ngx_pool_t *pool, ngx_uint_t realm,
-    const uint8_t key[STORE_KEY_BYTES], time_t now,
-    const ngx_http_session_record_t **record)
-{
-    int               rc;
-    store_realm_t    *name;
-    store_session_t   session;
-
-    rc = store_session_get(ngx_http_session_worker->store, key, &session);
+    rc = store_session_others(worker->store, own->user, own->key,
+                              ngx_http_session_store_listed, &list);
 
     if (rc == STORE_OK) {
-        name = &ngx_http_session_worker->realms[realm];
-
-        if (store_session_judge(&session, name->data, name->len, now)
-            != STORE_OK)
-        {
-            return NGX_DECLINED;
-        }
-
-        *record = ngx_http_session_store_record(pool, &session);
-
-        return (*record) ? NGX_OK : NGX_ERROR;
-    }
-
-    if (rc == STORE_NOT_FOUND) {
-        return NGX_DECLINED;
+        return NGX_OK;
     }
 
     ngx_http_session_store_failed("list sessions", rc);
 
-    return rc == STORE_CORRUPT ? NGX_DECLINED : NGX_ERROR;
+    /* a damaged record hides this one session only */
+
+    return rc == STORE_CORRUPT ? NGX_OK : NGX_ERROR;
+}
+
+
+/* NULL: the session that asks. */
+
+static int
+ngx_http_session_store_listed(const store_session_t *session, void *data)
+{
+    ngx_http_session_list_t *list = data;
+
+    ngx_http_session_record_t        *slot;
+    const ngx_http_session_record_t  *record;
+
+    record = list->own;
+
+    if (session) {
+
+        if (store_session_judge(session, list->realm->data, list->realm->len,
+                                list->now)
+            != STORE_OK)
+        {
+            return STORE_OK;
+        }
+
+        record = ngx_http_session_store_record(list->pool, session);
+        if (record == NULL) {
+            return NGX_ENOMEM;
+        }
+    }
+
+    slot = ngx_array_push(list->records);
+    if (slot == NULL) {
+        return NGX_ENOMEM;
+    }
+
+    *slot = *record;
+
+    return STORE_OK;
 }
 
 

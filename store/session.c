@@ -124,28 +124,6 @@ store_session_read(store_t *store, MDB_txn *txn,
 }
 
 
-int
-store_session_keys(store_t *store, const uint8_t user[STORE_USER_BYTES],
-    uint8_t keys[STORE_USER_SESSIONS_MAX][STORE_KEY_BYTES], size_t *n)
-{
-    int       rc;
-    MDB_txn  *txn;
-
-    *n = 0;
-
-    rc = store_read_begin(store->sessions, &txn);
-    if (rc != STORE_OK) {
-        return rc;
-    }
-
-    rc = store_session_keys_read(store, txn, user, keys, n);
-
-    store_read_end(txn);
-
-    return rc;
-}
-
-
 /* Keys begin with the time, so newest first is backwards. */
 static int
 store_session_keys_read(store_t *store, MDB_txn *txn, const uint8_t *user,
@@ -212,6 +190,50 @@ store_session_list(store_t *store, const uint8_t user[STORE_USER_BYTES],
     store_read_end(txn);
 
     return store_expected(rc) ? STORE_OK : rc;
+}
+
+
+int
+store_session_others(store_t *store, const uint8_t user[STORE_USER_BYTES],
+    const uint8_t own[STORE_KEY_BYTES], store_session_visit_pt visit,
+    void *data)
+{
+    int              rc, damaged;
+    size_t           i, n;
+    uint8_t          keys[STORE_USER_SESSIONS_MAX][STORE_KEY_BYTES];
+    MDB_txn         *txn;
+    store_session_t  session;
+
+    rc = store_read_begin(store->sessions, &txn);
+    if (rc != STORE_OK) {
+        return rc;
+    }
+
+    n = 0;
+    damaged = STORE_OK;
+    rc = store_session_keys_read(store, txn, user, keys, &n);
+
+    for (i = 0; i < n && rc == STORE_OK; i++) {
+
+        if (memcmp(keys[i], own, STORE_KEY_BYTES) == 0) {
+            rc = visit(NULL, data);
+            continue;
+        }
+
+        rc = store_session_read(store, txn, keys[i], &session);
+
+        if (rc == STORE_OK) {
+            rc = visit(&session, data);
+
+        } else if (rc == STORE_NOT_FOUND || rc == STORE_CORRUPT) {
+            damaged = rc == STORE_CORRUPT ? rc : damaged;
+            rc = STORE_OK;
+        }
+    }
+
+    store_read_end(txn);
+
+    return rc == STORE_OK ? damaged : rc;
 }
 
 

@@ -479,11 +479,7 @@ int store_session_look(store_t *store, const uint8_t key[STORE_KEY_BYTES],
  * there is no memory for it and all goes on without. */
 int store_cache_start(store_t *store) STORE_CHECK_RESULT;
 
-/* [reader] Keys of a user's live sessions, newest first. */
-int store_session_keys(store_t *store, const uint8_t user[STORE_USER_BYTES],
-    uint8_t keys[STORE_USER_SESSIONS_MAX][STORE_KEY_BYTES], size_t *n)
-    STORE_CHECK_RESULT;
-/* [reader] The sessions themselves; *n in: room, out: found. */
+/* [reader] A user's live sessions, newest first; *n in: room, out: found. */
 int store_session_list(store_t *store, const uint8_t user[STORE_USER_BYTES],
     store_session_t *sessions, size_t *n) STORE_CHECK_RESULT;
 
@@ -510,6 +506,12 @@ typedef int (*store_user_visit_pt)(const store_user_t *u, void *data);
 typedef int (*store_event_visit_pt)(const store_event_t *e, void *data);
 
 int store_session_each(store_t *store, store_session_visit_pt visit,
+    void *data) STORE_CHECK_RESULT;
+/* A user's live sessions instead, newest first, of one commit.  The one with
+ * the key `own` is not read: its visit is of NULL.  STORE_CORRUPT: a record is
+ * damaged, and all others have been visited. */
+int store_session_others(store_t *store, const uint8_t user[STORE_USER_BYTES],
+    const uint8_t own[STORE_KEY_BYTES], store_session_visit_pt visit,
     void *data) STORE_CHECK_RESULT;
 int store_user_each(store_t *store, store_user_visit_pt visit, void *data)
     STORE_CHECK_RESULT;

@@ -565,6 +565,18 @@ ignore_event(const store_event_t *e, void *data)
 
 
 static int
+ignore_session(const store_session_t *s, void *data)
+{
+    unsigned  *n = data;
+
+    (void) s;
+    (*n)++;
+
+    return 0;
+}
+
+
+static int
 run_copy(fixture_t *f, const scenario_t *s, unsigned at, int on)
 {
     int           rc, hits, more;
@@ -643,8 +655,7 @@ run_reads(fixture_t *f, const scenario_t *s, unsigned at, int on)
 {
     int              i, rc, hits;
     size_t           n;
-    uint8_t          id[STORE_USER_BYTES];
-    uint8_t          keys[STORE_USER_SESSIONS_MAX][STORE_KEY_BYTES];
+    uint8_t          id[STORE_USER_BYTES], own[STORE_KEY_BYTES];
     uint64_t         problems;
     unsigned         count;
     store_user_t     u;
@@ -655,6 +666,7 @@ run_reads(fixture_t *f, const scenario_t *s, unsigned at, int on)
     (void) s;
 
     ready(f, id);
+    fixture_key(own, 99);
 
     for (i = 0, hits = 0; i < 9; i++) {
         n = 4;
@@ -676,7 +688,9 @@ run_reads(fixture_t *f, const scenario_t *s, unsigned at, int on)
         case 6: rc = store_check(f->store, fixture_problem, NULL, &problems);
                 break;
         case 7: rc = store_ping(f->store); break;
-        case 8: rc = store_session_keys(f->store, id, keys, &n); break;
+        case 8: rc = store_session_others(f->store, id, own, ignore_session,
+                                          &count);
+                break;
         }
 
         if (fault_disarm()) {

@@ -210,13 +210,37 @@ test_record_of_sign_in(void **state)
 }
 
 
+/* what store_session_others() visits: the key of a session, zeros for own */
+typedef struct {
+    size_t   n;
+    size_t   stop;                      /* at this visit */
+    uint8_t  keys[8][STORE_KEY_BYTES];
+} others_t;
+
+
+static int
+others_visit(const store_session_t *s, void *data)
+{
+    others_t  *others = data;
+
+    assert_true(others->n < 8);
+    memset(others->keys[others->n], 0, STORE_KEY_BYTES);
+
+    if (s != NULL) {
+        memcpy(others->keys[others->n], s->key, STORE_KEY_BYTES);
+    }
+
+    return ++others->n == others->stop ? 55 : 0;
+}
+
+
 static void
 test_list_newest_first(void **state)
 {
     size_t           i, n;
     uint8_t          id[STORE_USER_BYTES], other[STORE_USER_BYTES];
     uint8_t          key[STORE_KEY_BYTES];
-    uint8_t          keys[STORE_USER_SESSIONS_MAX][STORE_KEY_BYTES];
+    others_t         others;
     fixture_t       *f = *state;
     store_op_t       op;
     store_session_t  list[8];
@@ -249,11 +273,24 @@ test_list_newest_first(void **state)
         assert_memory_equal(list[i].user, id, STORE_USER_BYTES);
     }
 
-    assert_int_equal(store_session_keys(f->store, id, keys, &n), STORE_OK);
-    assert_int_equal(n, 4);
+    others = (others_t) { 0 };
+    fixture_key(key, 4);
+    assert_int_equal(store_session_others(f->store, id, key, others_visit,
+                                          &others),
+                     STORE_OK);
+    assert_int_equal(others.n, 4);
+    memset(list[1].key, 0, STORE_KEY_BYTES);
 
     for (i = 0; i < n; i++) {
-        assert_memory_equal(keys[i], list[i].key, STORE_KEY_BYTES);
+        assert_memory_equal(others.keys[i], list[i].key, STORE_KEY_BYTES);
+    }
+
+    for (others.stop = 1; others.stop <= 4; others.stop++) {
+        others.n = 0;
+        assert_int_equal(store_session_others(f->store, id, key, others_visit,
+                                              &others),
+                         55);
+        assert_int_equal(others.n, others.stop);
     }
 
     n = 2;
@@ -414,6 +451,12 @@ test_damaged_record(void **state)
     assert_int_equal(fixture_get(f, 2, &s), STORE_OK);
 
     /* a walk tells, and shows the others all the same */
+
+    n = 0;
+    fixture_key(key, 99);
+    assert_int_equal(store_session_others(f->store, id, key, count_visit, &n),
+                     STORE_CORRUPT);
+    assert_int_equal(n, 1);
 
     n = 0;
     assert_int_equal(store_session_each(f->store, count_visit, &n),
