@@ -31,10 +31,10 @@ my $batch = 50;
 
 # The least that malloc() takes is 32 bytes, so a block in thirty requests
 # shows; whatever stays in the pool of the connection, which nginx keeps for as
-# long as there are requests, shows as well.  Pages come four kilobytes at a
-# time, and how they are cut up varies.
+# long as there are requests, shows as well.  The heap grows by 132 kilobytes at
+# a time, and how it is cut up varies.
 my $slope = 1;
-my $noise = 128 << 10;
+my $noise = 192 << 10;
 
 # A commit has pages of its own, as many as the sign-ins of its batch want, and
 # each thread that has had one keeps some of them.
