@@ -63,7 +63,7 @@ my @runs = map { case_run($_) } @lines;
 my $base = site(@{ $lines[0] }{qw(sessions workers)});
 my @peers = peers();
 
-push @runs, compared() if @peers;
+push @runs, compared(), twins() if @peers;
 estimate();
 
 my %before = map { $_ => tree_memory($site{$_}->pid) } keys %site;
@@ -213,6 +213,34 @@ sub peer_run {
             code => 200, wire => $peer->{wire}, about => 0.02,
             $law ? (law => $law, cookies => $peer->{cookies}) : (),
         } });
+}
+
+
+# What a peer has for a request of ours, beside our case.
+
+sub twins {
+    my @cases = map { $_->{case} } grep { $_->{group} eq 'cases' } @lines;
+    my @runs;
+
+    for my $peer (grep { !$_->{why} } @peers) {
+        push @runs, map { twin($peer, $_) }
+                    grep { $_->of_peer($peer->{name}) } @cases;
+    }
+
+    return @runs;
+}
+
+
+sub twin {
+    my ($peer, $case) = @_;
+    my ($request, $why) = $peer->request($case);
+
+    return Session::Bench::Run->new(group => 'twins', peer => $peer,
+        of => $peer->{name}, name => $case->{name},
+        title => $case->{title}, why => $why,
+        status => $case->{status}, bytes => $request && $request->{body},
+        path => $case->of_peer($peer->{name})->{path},
+        case => { pid => $peer->pid, request => $request });
 }
 
 

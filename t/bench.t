@@ -80,6 +80,22 @@ is($case->{title}, '`x`, two', 'a value is the rest of the line');
 is(scalar @{ $case->{nginx} }, 2, 'nginx may be there twice');
 is_deeply({ $case->headers('a=b') }->{Cookie}, 'a=b', 'headers with a cookie');
 ok(!exists { $case->headers }->{Cookie}, 'and without');
+ok(!$case->of_peer('a'), 'no peer has it');
+
+$case = Session::Bench::Case->parse('c', "${good}peer a /y\npeer b /z?1\n");
+$case->{etag} = '"x"';
+is(join(' ', map { $case->of_peer($_)->{path} } qw(a b)), '/y /z?1',
+   'peers have paths of their own');
+is($case->of_peer('a')->{etag}, undef, 'and answers');
+
+my @peer_names = Session::Bench::Peer::names();
+
+for my $name (sort keys %cases) {
+    for my $peer (map { (split ' ')[0] } @{ $cases{$name}{peer} }) {
+        is(scalar(grep { $_ eq $peer } @peer_names), 1,
+           "$name: there is a peer $peer");
+    }
+}
 
 
 # ---------------------------------------------------------------- plans ---
@@ -294,6 +310,10 @@ my $report = Session::Bench::Report->new(
         $page, run_with('cases', 'return_2', [7, 7, 7]),
         run_with('ours', 'dashboard', [10, 12, 20]),
         run_with('peers', 'lua', [20, 20, 20], undef, peer => $peer),
+        run_with('twins', 'dashboard', [30, 30, 30], undef, peer => $peer,
+                 of => 'lua', path => '/board'),
+        run_with('twins', 'dashboard', [30], undef, peer => $peer,
+                 of => 'lua', why => '404 and not 200'),
         run_with('cases', 'up', [1], [1], why => '/up: 3 requests failed'),
     ],
     peers => [$peer, { name => 'apache', why => 'no such package' }],
@@ -314,6 +334,10 @@ has_row('a case and its ratio', 'dashboard', 200, 3, '12.00 (10.00-20.00)',
 has_row('a floor has none', 'return_2', 200, 3, '7.00 (7.00-7.00)', '', '');
 has_row('a peer is held against the floor and against ours', 'lua', 'one',
         '20.00 (20.00-20.00)', '2.00 (2.00-2.50)', '1.67 (1.00-2.00)', '');
+has_row('and its answer to the same request against that case', 'dashboard',
+        'lua', '`/board`', 200, 3, '30.00 (30.00-30.00)', '12.00',
+        '2.5 (1.5-3.0)');
+like($text, qr/^- lua, dashboard: 404 and not 200$/m, 'or it is left out');
 like($text, qr/^- apache: no such package$/m, 'what was left out');
 like($text, qr{^- up: /up: 3 requests failed$}m, 'and what went wrong');
 unlike($text, qr/^\| up \|/m, 'is in no table');

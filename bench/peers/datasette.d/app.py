@@ -49,6 +49,7 @@ def serve(data, database, port):
 
     here = os.path.dirname(os.path.abspath(__file__))
     app = Datasette([], immutables=[database], cors=False,
+                    metadata={"allow": {"id": "*"}},
                     plugins_dir=f"{here}/plugins",
                     secret=read(data, "key").strip()).app()
 

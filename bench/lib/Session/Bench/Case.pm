@@ -17,6 +17,8 @@ package Session::Bench::Case;
 #   floor    what nginx without us sends: return (the same bytes by a
 #            directive), file (the same file, or none), app (the same
 #            upstream); none: it is a floor itself
+#   peer     NAME PATH: what a server of bench/peers has for the same request;
+#            its answer has the same status and another body
 #   vary     yes: it is measured with other numbers of sessions and workers
 #            and over other versions of HTTP as well
 
@@ -36,7 +38,7 @@ my %field = (
     method => qr/\A[A-Z]+\z/, accept => qr/\A(?:html|json|any)\z/,
     cookie => qr/\A(?:live|junk|unknown|expired)\z/, again => qr/\Ayes\z/,
     status => qr/\A[2345]\d\d\z/, vary => qr/\Ayes\z/,
-    floor => qr/\A(?:return|file|app|none)\z/,
+    floor => qr/\A(?:return|file|app|none)\z/, peer => qr{\A\w+ /\S*\z},
 );
 
 
@@ -59,7 +61,7 @@ sub read {
 sub parse {
     my ($class, $name, $text, $file) = @_;
     my $self = bless { name => $name, method => 'GET', accept => 'any',
-                       nginx => [] }, $class;
+                       nginx => [], peer => [] }, $class;
     my ($at, %seen) = (0);
 
     for (split /\n/, $text) {
@@ -72,10 +74,10 @@ sub parse {
 
         die "$file:$at: bad value of $key\n" if $value !~ $pattern;
         die "$file:$at: $key is there twice\n"
-            if $seen{$key}++ && $key ne 'nginx';
+            if $seen{$key}++ && !ref $self->{$key};
 
-        if ($key eq 'nginx') {
-            push @{ $self->{nginx} }, $value;
+        if (ref $self->{$key}) {
+            push @{ $self->{$key} }, $value;
 
         } else {
             $self->{$key} = $value;
@@ -100,6 +102,17 @@ sub place {
 
     return ($self->{floor} eq 'none' ? 0 : $self->{floor} ne 'return' ? 2
             : $self->{status} < 300 ? 1 : 3) . $self->{name};
+}
+
+
+# The case as a peer has it; nothing if it does not.
+
+sub of_peer {
+    my ($self, $name) = @_;
+    my ($path) = map { /\A\Q$name\E (.*)/ } @{ $self->{peer} };
+
+    return defined $path && bless { %$self, path => $path, etag => undef },
+                                  ref $self;
 }
 
 

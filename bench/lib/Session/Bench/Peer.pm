@@ -198,10 +198,16 @@ sub cookies {
 
 sub ask {
     my ($self, $cookie) = @_;
-    my $client = Session::Client->new(port => $self->{port}, timeout => 10);
 
-    return $client->get('/protected',
-                        defined $cookie ? (Cookie => $cookie) : ());
+    return $self->client->get('/protected',
+                              defined $cookie ? (Cookie => $cookie) : ());
+}
+
+
+sub client {
+    my ($self) = @_;
+
+    return Session::Client->new(port => $self->{port}, timeout => 10);
 }
 
 
@@ -253,7 +259,52 @@ sub wrong_headers {
 }
 
 
-sub url { return "http://127.0.0.1:$_[0]{port}/protected" }
+# A case that names it, as a request for Session::Bench::Generator, and why not
+# if it does not answer as it should.  Where a body is only for those who are
+# signed in, nobody else may get it.
+
+sub request {
+    my ($self, $case) = @_;
+    my $its = $case->of_peer($self->{name});
+    my $cookie = $its->{cookie} && $self->{cookie};
+    my $r = $self->answer($its, $cookie);
+
+    if ($its->{again} && $r) {
+        $its->{etag} = $r->header('ETag') // return undef, 'no ETag';
+        $r = $self->answer($its, $cookie);
+    }
+
+    my $code = $r ? $r->code : 'nothing';
+    my $wrong = $code ne $its->{status} ? "$code and not $its->{status}"
+        : defined $cookie && $code < 400 && $self->same($its, $r)
+            ? 'the same without a cookie' : undef;
+
+    return undef, $wrong if defined $wrong;
+
+    return { url => $self->url($its->{path}), method => $its->{method},
+             headers => [$its->headers($cookie)], code => $code,
+             wire => length($r->raw) + 2 + length $r->body, about => 0.1,
+             body => length $r->body };
+}
+
+
+sub answer {
+    my ($self, $case, $cookie) = @_;
+
+    return $self->client->request($case->{method}, $case->{path},
+                                  $case->headers($cookie));
+}
+
+
+sub same {
+    my ($self, $case, $r) = @_;
+    my $other = $self->answer($case) // return;
+
+    return $other->code == $r->code && $other->body eq $r->body;
+}
+
+
+sub url { return "http://127.0.0.1:$_[0]{port}" . ($_[1] // '/protected') }
 sub pid { $_[0]{pid} }
 
 

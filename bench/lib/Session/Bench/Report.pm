@@ -58,7 +58,8 @@ sub text {
                      sub { $_[0]{workers} }, 'workers'),
         $self->table('HTTP/2', 'http', "Without TLS.\n",
                      sub { "HTTP/$_[0]{http}" }, 'version'),
-        $self->peers_table, $self->left_out, $self->memory_table;
+        $self->peers_table, $self->twins_table, $self->left_out,
+        $self->memory_table;
 }
 
 
@@ -228,9 +229,37 @@ sub ours {
 }
 
 
+# Ours is the usual line of the same name.
+
+sub twins_table {
+    my ($self) = @_;
+    my @runs = $self->group('twins') or return '';
+    my $text = "## The same requests\n\n" . $self->told(<<'END') . "\n"
+What a peer has for a request of ours, of the same status and with a session
+where ours has one; the body is its own. **Times ours** is its processor time,
+as a multiple of that of our case in the same round.
+END
+        . header('case', 'peer', 'its path', 'status', 'bytes', 'CPU us',
+                 'ours us', 'times ours', 'req/s', 'p50 ms', 'p99 ms');
+
+    for my $run (@runs) {
+        my $ours = $self->usual($run->{name}) // next;
+
+        $text .= row($run->{title}, $run->{of}, "`$run->{path}`",
+            @$run{qw(status bytes)},
+            spread($number{cpu}, $run->values('case', 'cpu')),
+            middle($ours, 'case', 'cpu'),
+            spread('%.1f', $run->ratios($ours, 'case')),
+            map { middle($run, 'case', $_) } qw(rate p50 p99));
+    }
+
+    return $text;
+}
+
+
 sub left_out {
     my ($self) = @_;
-    my @out = map { [join(', ', grep { $_ } @$_{qw(name law)}), $_->{why}] }
+    my @out = map { [join(', ', grep { $_ } @$_{qw(of name law)}), $_->{why}] }
               grep { $_->{why} } @{ $self->{peers} }, @{ $self->{runs} };
 
     return '' if !@out;
