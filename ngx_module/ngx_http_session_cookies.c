@@ -57,7 +57,6 @@ ngx_http_session_set_cookie(ngx_http_request_t *r,
 
     } else if (which == NGX_HTTP_SESSION_COOKIE_DEVICE) {
         age = NGX_HTTP_SESSION_DEVICE_AGE;
-
     }
 
     len = name->len + 1 + value->len + sizeof("; Max-Age=") - 1
