@@ -1,5 +1,5 @@
-# What t/flow/power.t and t/flow/power_nginx.t look at, with more changes, at
-# every moment, and with ten thousand disks each.
+# What t/flow/power.t looks at, with more changes, at every moment, and with ten
+# thousand disks.
 #
 #   TEST_NGINX_POWER_SEED  of the changes and of the disks (1)
 
@@ -29,16 +29,6 @@ for my $slow (0, 12) {
         'whenever the power goes, what was answered holds';
     is $p->replay(every => 0, cuts => 3000, to => 60, seed => $seed), '',
         'from the first write on';
-}
-
-
-# The suite through nginx, three times as long.
-
-{
-    local $ENV{TEST_NGINX_POWER} = 120;
-    local $ENV{TEST_NGINX_POWER_CUTS} = 10000;
-
-    is system($^X, 't/flow/power_nginx.t'), 0, 'through nginx';
 }
 
 done_testing;
