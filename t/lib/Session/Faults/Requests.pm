@@ -70,7 +70,7 @@ sub text {
     }
 END
         location = /dashboard { session_page dashboard; }
-        location = /ssi.html { ssi on; }
+        location = /ssi.html { ssi on; send_timeout 10s; }
         location = /app { session_require user; proxy_pass $app; }
         location = /open { session on; proxy_pass $app; }
         location = /socket { session_require user; proxy_pass $app; }
@@ -195,10 +195,13 @@ sub once {
     $x->{client}->close if $x->{client};
 
     my @wrong = $self->changed($s, $pid, $from);
-    my %may = map { $_ => 1 } @{ $s->{may} }, $seen->{hits} ? @failed : ();
+    my $known = $seen->{hits} ? $self->known($s, $from) : {};
+    my %may = map { $_ => 1 } @{ $s->{may} }, @{ $known->{may} // [] },
+                              $seen->{hits} ? @failed : ();
 
     push @wrong, "$code is not an answer" if !$may{$code};
-    push @wrong, sprintf 'it took %.1f s', $took if $took > 8;
+    push @wrong, sprintf 'it took %.1f s', $took
+        if $took > ($known->{seconds} // 8);
     push @wrong, $s->{then}->($self, $x, $code, $r) if $s->{then};
     push @wrong, $self->said($from);
     $self->{grown} = 0;
@@ -210,6 +213,16 @@ sub once {
     }
 
     return ($seen, @wrong);
+}
+
+
+# What nginx makes of a fault of its own, where it has said that it had one.
+
+sub known {
+    my ($self, $s, $from) = @_;
+    my $text = Session::Log::slurp($self->{t}->log_file, $from);
+
+    return $s->{nginx} && $text =~ $s->{nginx}{says} ? $s->{nginx} : {};
 }
 
 
