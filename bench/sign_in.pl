@@ -63,7 +63,7 @@ for my $pool (@pools) {
 }
 
 $t->done;
-results('sign_in', text(), $ENV{BENCH_RESULTS});
+results('sign_in', text(), $ENV{BENCH_RESULTS} || undef);
 
 
 sub own_pool {

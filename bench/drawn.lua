@@ -1,6 +1,6 @@
 -- For wrk: requests with the cookies of a file, one after the other.
 --
---     wrk -s bench/cache/drawn.lua URL -- COOKIE FILE
+--     wrk -s bench/drawn.lua URL -- COOKIE FILE
 --
 -- FILE has a token a line, in the order in which they are to be sent.
 
